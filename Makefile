@@ -1,0 +1,56 @@
+# Every target sets up .venv by itself; nothing but Python >= 3.11, g++, make and perl is needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RECSPEED := $(BIN)/recspeed
+OUT ?= build/out
+STAMP := $(VENV)/.recspeed-setup
+LINKS := build/links/recspeed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup characterize reproduce test regress verilog bench lint clean
+
+help:
+	@echo "make characterize  pooling throughput per embedding size: $(OUT)/characterize/report.html"
+	@echo "make reproduce     every table and figure of the paper: $(OUT)/reproduce/report.html"
+	@echo "make test          all tests"
+	@echo "make regress       the long random comparison of RTL and golden model"
+	@echo "make verilog       Verilog of every block: $(OUT)/verilog"
+	@echo "make bench         simulation and generation speed"
+	@echo "make lint          ruff and pyright"
+	@echo "make clean         remove everything that these targets made"
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint]'
+	mkdir -p $(LINKS)
+	for part in models rtl tb scripts; do ln -sfn ../../../$$part $(LINKS)/$$part; done
+	touch $@
+
+characterize: $(STAMP)
+	$(RECSPEED) characterize --memory hbm2-2000,hbm2e-3000 --bytes 32:256:32 --out $(OUT)/characterize
+
+reproduce: $(STAMP)
+	$(RECSPEED) reproduce --out $(OUT)/reproduce
+
+test: $(STAMP)
+	$(BIN)/pytest -n 2
+
+regress: $(STAMP)
+	$(RECSPEED) regress --out $(OUT)/regress
+
+verilog: $(STAMP)
+	$(RECSPEED) verilog --block all --preset hbm2-2000 --out $(OUT)/verilog
+
+bench: $(STAMP)
+	$(RECSPEED) bench
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+clean:
+	rm -rf $(VENV) build .pytest_cache .ruff_cache .hypothesis recspeed.egg-info

@@ -1,0 +1,62 @@
+"""What every command shares: errors of the user, progress bars, files that appear whole or not at all."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+USAGE_ERROR = 2
+CHECK_FAILED = 1
+
+out = Console()
+err = Console(stderr=True)
+
+
+class UserError(Exception):
+    """Something that the user can mend: one line that says what, where, and what was expected."""
+
+    def __init__(self, message: str, exit_code: int = USAGE_ERROR) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def fail(message: str, exit_code: int) -> int:
+    """Write `message` as one line on standard error and return `exit_code`."""
+    print("recspeed: " + " ".join(message.split()), file=sys.stderr)
+    return exit_code
+
+
+def progress() -> Progress:
+    """A progress bar on standard error, so that standard output stays clean for results."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=err,
+        transient=True,
+    )
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; rename it to `path` on success, remove it otherwise.
+
+    The folder of `path` is made when it does not exist.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
