@@ -127,14 +127,14 @@ def place_tables(
                 f"{next_row} to {next_row + span - 1} of each bank, and there are "
                 f"{preset.organization.rows}"
             )
-        placed.append(
-            Table(rows=rows, bytes=size, base_row=next_row, row_span=span, policy=policy)
-        )
+        placed.append(Table(rows=rows, bytes=size, base_row=next_row, row_span=span, policy=policy))
         next_row += span
     return tuple(placed)
 
 
-def slot_layout(parameters: EngineParameters, preset: MemoryPreset, tables: tuple[Table, ...]) -> tuple[int, int]:
+def slot_layout(
+    parameters: EngineParameters, preset: MemoryPreset, tables: tuple[Table, ...]
+) -> tuple[int, int]:
     """`(slots, shift)`: bags in flight for `tables`, and log2 of the accumulator words of each."""
     words = max(table.bursts(preset) for table in tables) * preset.burst_clocks
     shift = (words - 1).bit_length()
