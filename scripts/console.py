@@ -1,4 +1,4 @@
-"""What every command shares: errors of the user, progress bars, files that appear whole or not at all."""
+"""What every command shares: user errors, progress bars, files that appear whole or not at all."""
 
 import os
 import sys

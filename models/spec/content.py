@@ -8,8 +8,8 @@ Word w of 8 bytes (4 FP16 elements) of a pseudo channel, in the order row, flat 
     x = x * FACTOR_2                          mod 2^64
     x = x xor (x >> 32)
 
-Element e of the word is bits 16 e to 16 e + 15 of x, and where its exponent field is all ones, bit 14 is
-cleared: every element is finite, and every sign, exponent and mantissa occurs.
+Element e of the word is bits 16 e to 16 e + 15 of x, and where its exponent field is all ones, bit
+14 is cleared: every element is finite, and every sign, exponent and mantissa occurs.
 """
 
 SEED_FACTOR = 0xA0761D6478BD642F

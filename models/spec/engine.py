@@ -18,8 +18,8 @@ MAXIMUM_BAG = 4095
 class Policy(IntEnum):
     """What a lookup outside its table does. It never reads memory under any of them.
 
-    FATAL ends the run with an error; CLAMP reads row 0 instead and is counted; DROP adds nothing and
-    is counted.
+    FATAL ends the run with an error; CLAMP reads row 0 instead and is counted; DROP adds nothing
+    and is counted.
     """
 
     FATAL = 0
@@ -68,9 +68,9 @@ class RunSettings(BaseModel):
 class Table(BaseModel):
     """One embedding table as a channel holds it.
 
-    Vector v lies in flat bank `v mod banks`; of that bank's vectors, number `w = v // banks`, it is in
-    DRAM row `base_row + w mod row_span` at burst `(w // row_span) * bursts`. So it never crosses a DRAM
-    row, and the last place of a row is used before a table needs another row.
+    Vector v lies in flat bank `v mod banks`; of that bank's vectors, number `w = v // banks`, it is
+    in DRAM row `base_row + w mod row_span` at burst `(w // row_span) * bursts`. So it never crosses
+    a DRAM row, and the last place of a row is used before a table needs another row.
     """
 
     model_config = FROZEN
@@ -114,8 +114,8 @@ def place_tables(
     for number, (rows, size) in enumerate(shapes):
         if size % 4 or not 4 <= size <= MAXIMUM_VECTOR_BYTES:
             raise SpecificationError(
-                f"table {number}: an embedding of {size} B fits no burst: expected a multiple of 4 B "
-                f"from 4 to {MAXIMUM_VECTOR_BYTES} B"
+                f"table {number}: an embedding of {size} B fits no burst: expected a multiple of "
+                f"4 B from 4 to {MAXIMUM_VECTOR_BYTES} B"
             )
         if rows < 1:
             raise SpecificationError(f"table {number}: {rows} rows; expected at least 1")
@@ -123,8 +123,8 @@ def place_tables(
         span = ceil(ceil(rows / preset.banks) / per_row)
         if next_row + span > preset.organization.rows:
             raise SpecificationError(
-                f"table {number}: {rows} rows of {size} B do not fit {preset.name}: it needs DRAM rows "
-                f"{next_row} to {next_row + span - 1} of each bank, and there are "
+                f"table {number}: {rows} rows of {size} B do not fit {preset.name}: they need DRAM "
+                f"rows {next_row} to {next_row + span - 1} of each bank, and there are "
                 f"{preset.organization.rows}"
             )
         placed.append(Table(rows=rows, bytes=size, base_row=next_row, row_span=span, policy=policy))

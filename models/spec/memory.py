@@ -1,7 +1,7 @@
-"""Memory devices: organization, timings with a source each, and the figures that follow from them.
+"""Memory devices: organization, timings with a source each, and what follows from them.
 
-A preset is a TOML file in `models/presets/memory`; a user's own file has the same form. Every timing
-is given in clocks, in nanoseconds, or both (then the larger rules, as JEDEC writes it).
+A preset is a TOML file in `models/presets/memory`; a user's own file has the same form. Every
+timing is given in clocks, in nanoseconds, or both (then the larger rules, as JEDEC writes it).
 """
 
 from decimal import Decimal
@@ -19,7 +19,7 @@ from recspeed.models.spec.toml import SpecificationError
 
 FROZEN = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
 BEAT_BYTES = 16
-"""Bytes that a (pseudo) channel moves per clock of its own: 8 FP16 lanes (HBM: 64 bit, two edges)."""
+"""Bytes that a pseudo channel moves per clock of its own: 8 FP16 lanes (64 bit, two edges)."""
 
 
 class Timing(BaseModel):
@@ -109,8 +109,8 @@ class TimingClocks(BaseModel):
 class MemoryPreset(BaseModel):
     """One memory device as a front-end sees it: a single pseudo channel.
 
-    A bank's flat number is `(stack_id * banks_per_group + bank) * bank_groups + bank_group`, so that
-    consecutive numbers rotate over bank groups.
+    A bank's flat number is `(stack_id * banks_per_group + bank) * bank_groups + bank_group`, so
+    that consecutive numbers rotate over bank groups.
     """
 
     model_config = FROZEN

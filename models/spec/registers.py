@@ -53,7 +53,7 @@ class Counter(IntEnum):
 
     CYCLES = 0
     DATA = 1
-    """Clocks in which the data bus is taken by a burst, counted when its read command is decided."""
+    """Clocks in which a burst takes the data bus, counted when its read command is decided."""
     IDLE_REFRESH = 2
     IDLE_TCCD_L = 3
     IDLE_TURNAROUND = 4

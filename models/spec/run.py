@@ -1,4 +1,4 @@
-"""One run of a memory channel: what goes in, and what every fidelity that can execute it gives back."""
+"""One run of a memory channel: what goes in, and what every fidelity gives back."""
 
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -28,14 +28,14 @@ COMMAND_LOG = np.dtype(
 )
 """One command: bus clock, DRAM row (of a read: the open row), burst, flat bank, `CommandCode`.
 
-Fields that a command does not have are 0: ACT has no column, REF has none of the three. Sorted by clock;
-in one clock the row command (ACT, REF) comes before the column command.
+Fields that a command does not have are 0: ACT has no column, REF has none of the three. Sorted by
+clock; in one clock the row command (ACT, REF) comes before the column command.
 """
 
 
 @dataclass(frozen=True)
 class Patterns:
-    """64-bit patterns of harness sources and sink: bit `t mod 64` permits an offer or a transfer."""
+    """64-bit patterns of the harness: bit `t mod 64` permits an offer or a transfer."""
 
     bags: int = ALWAYS
     indices: int = ALWAYS

@@ -1,7 +1,8 @@
 """JEDEC's command-to-command rules as one data table per device.
 
-A rule reads: from a command in `previous` to a later one in `next`, both in the same `scope`, at least
-`clocks` must pass; with `window` w the distance is taken from the w-th latest `previous` command.
+A rule reads: from a command in `previous` to a later one in `next`, both in the same `scope`, at
+least `clocks` must pass; with `window` w the distance is taken from the w-th latest `previous`
+command.
 
 The table is complete for closed-page reads with auto-precharge and all-bank refresh. An
 auto-precharge starts at the later of RDA + tRTP and ACT + tRAS (JESD235C, auto precharge), so every
@@ -30,7 +31,7 @@ MAXIMUM_REFRESH_DEBT = 8
 
 @dataclass(frozen=True)
 class Rule:
-    """One minimum distance in clocks. `other_stack` means: same pseudo channel, another stack ID."""
+    """One minimum distance in clocks. `other_stack`: same pseudo channel, another stack ID."""
 
     name: str
     scope: Scope

@@ -1,4 +1,4 @@
-"""Loading validated specifications from TOML, with errors of one line that say what, where and why."""
+"""Loading validated specifications from TOML; errors are one line: what, where, why."""
 
 import tomllib
 from pathlib import Path
@@ -10,7 +10,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 class SpecificationError(ValueError):
-    """A specification that cannot be used: one line with the place, the bad value and the reason."""
+    """A specification that cannot be used: one line with place, bad value and reason."""
 
 
 def describe(error: ValidationError, where: str) -> str:
