@@ -1,7 +1,7 @@
-"""An oracle for the golden model: ARCHITECTURE.md's memory channel in plain Python, clock by clock.
+"""An oracle for the golden model: ARCHITECTURE.md's memory channel, clock by clock.
 
-It follows the page's order and words, keeps every rule in its most literal form, moves the data beat
-by beat from a DRAM that it fills itself, and is thousands of times slower than the golden model.
+It is plain Python in the page's order and words, with every rule in its most literal form. It moves
+the data beat by beat from a DRAM that it fills itself, and rounds with fractions.
 """
 
 from collections import deque
@@ -240,9 +240,7 @@ class LiteralChannel:
             and all(timer.permits(t) for timer in self.bank_timer)
             and self.rfc.permits(t)
         )
-        oldest_complete = (
-            len(self.bags) > 0 and self.bags[0].closed and self.bags[0].pending == 0
-        )
+        oldest_complete = len(self.bags) > 0 and self.bags[0].closed and self.bags[0].pending == 0
         accept = self.stage_b is not None and self.accepts(self.stage_b)
         b_ready = self.stage_b is None or accept
         a_ready = self.stage_a is None or b_ready
@@ -434,9 +432,7 @@ class LiteralChannel:
     def attribute(self, act, read, refresh_idle, oldest_complete):
         t, counters = self.t, self.counters
         waiting = [
-            bank
-            for bank, queue in enumerate(self.queue)
-            if queue and self.active[bank] is None
+            bank for bank, queue in enumerate(self.queue) if queue and self.active[bank] is None
         ]
         cause = self.row_cause
         if waiting and act is None:

@@ -73,7 +73,7 @@ def random_contents(rng: np.random.Generator, rows: int, elements: int) -> np.nd
 
 
 def random_run(seed: int, lookups: int = 300) -> ChannelRun:
-    """Any run: preset, tables, bags, policies, contents, settings, sizes of the engine, patterns."""
+    """Any run: preset, tables, bags, policies, contents, settings, engine sizes, patterns."""
     rng = np.random.default_rng(seed)
     preset = random_preset(rng)
     in_arrays = bool(rng.random() < 0.5)
