@@ -88,6 +88,8 @@ def check_run(run: ChannelRun) -> None:
             f"{run.settings.outstanding} bursts outstanding; "
             f"expected at most {parameters.maximum_outstanding}"
         )
+    if run.contents is not None and len(run.contents) != len(run.tables):
+        raise ValueError(f"contents of {len(run.contents)} tables; expected {len(run.tables)}")
     for number, table in enumerate(run.tables):
         places = ceil(ceil(table.rows / preset.banks) / table.row_span)
         if (
@@ -100,8 +102,8 @@ def check_run(run: ChannelRun) -> None:
             )
         if run.contents is not None:
             expected = (table.rows, table.elements)
-            content = run.contents[number] if number < len(run.contents) else None
-            if content is None or content.shape != expected or content.dtype != np.uint16:
+            content = run.contents[number]
+            if content.shape != expected or content.dtype != np.uint16:
                 raise ValueError(f"contents of table {number}: expected uint16 of shape {expected}")
     for name in ("bags", "indices", "pooled"):
         if not 0 <= getattr(patterns, name) < 1 << 64:
