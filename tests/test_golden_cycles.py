@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from golden_oracle import LiteralChannel
-from golden_runs import differences, random_run
+from golden_runs import differences, preset_with, random_run, uniform_run
 
 from recspeed.models.chip.channel import simulate_channel
 from recspeed.models.spec.engine import Policy, RunSettings, place_tables
@@ -140,6 +140,11 @@ def test_refresh_groups(group):
     bags = [(0, rng.integers(0, 1000, 80).tolist()) for _ in range(20)]
     result = check(table_run([64], bags, refresh_group=group))
     assert result.counters[Counter.REFRESHES] == group  # between tREFI and twice that
+
+
+def test_debt_of_refreshes():
+    """Drains longer than the slack of an interval: the next refresh falls due before the last ends."""
+    check(uniform_run(preset_with("much-refresh", tREFI=360), 64, 60, refresh_group=1))
 
 
 def altered(result, name, place, change):

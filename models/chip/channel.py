@@ -3,6 +3,7 @@
 It is written from ARCHITECTURE.md, "The memory channel", and shares nothing with the RTL.
 """
 
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
@@ -44,6 +45,12 @@ def simulate_channel(run: ChannelRun, *, record_commands: bool = True) -> Channe
         For a run that cannot end.
     """
     check_run(run)
+    run = replace(
+        run,
+        bag_tables=np.ascontiguousarray(run.bag_tables, dtype=np.int64),
+        bag_lengths=np.ascontiguousarray(run.bag_lengths, dtype=np.int64),
+        indices=np.ascontiguousarray(run.indices, dtype=np.int64),
+    )
     slots, _ = slot_layout(run.parameters, run.preset, run.tables) if run.tables else (1, 0)
     beats = np.array([table.beats for table in run.tables], dtype=np.int64)[run.bag_tables]
     total = int(beats.sum())
@@ -110,10 +117,12 @@ def check_run(run: ChannelRun) -> None:
             raise ValueError(f"pattern of {name}: {getattr(patterns, name):#x} exceeds 64 bits")
     if len(run.bag_lengths) == 0:
         return
-    if run.bag_lengths.min() < 0 or run.bag_lengths.max() > MAXIMUM_BAG:
-        raise ValueError(f"a bag of {run.bag_lengths.max()} lookups; expected 0 to {MAXIMUM_BAG}")
-    if run.bag_tables.min() < 0 or run.bag_tables.max() >= len(run.tables):
-        raise ValueError(f"a bag names a table outside the {len(run.tables)} of the run")
+    for length in (run.bag_lengths.min(), run.bag_lengths.max()):
+        if not 0 <= length <= MAXIMUM_BAG:
+            raise ValueError(f"a bag of {length} lookups; expected 0 to {MAXIMUM_BAG}")
+    for bag in np.flatnonzero((run.bag_tables < 0) | (run.bag_tables >= len(run.tables)))[:1]:
+        known = f"; expected 0 to {len(run.tables) - 1}" if run.tables else ", and the run has none"
+        raise ValueError(f"bag {bag} names table {run.bag_tables[bag]}{known}")
     for name, needed in (("bags", True), ("indices", len(run.indices) > 0), ("pooled", True)):
         if needed and getattr(patterns, name) == 0:
             raise EndlessRunError(f"the run cannot end: the pattern of {name} has no 1")
