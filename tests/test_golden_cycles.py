@@ -143,7 +143,7 @@ def test_refresh_groups(group):
 
 
 def test_debt_of_refreshes():
-    """Drains longer than the slack of an interval: the next refresh falls due before the last ends."""
+    """Drains longer than the slack of an interval: a refresh falls due before the last ends."""
     check(uniform_run(preset_with("much-refresh", tREFI=360), 64, 60, refresh_group=1))
 
 
