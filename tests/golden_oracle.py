@@ -1,7 +1,7 @@
-"""An oracle for the golden model: ARCHITECTURE.md's memory channel in plain Python, clock by clock.
+"""An oracle for the golden model: ARCHITECTURE.md's memory channel, clock by clock.
 
-It follows the page's order and words, keeps every rule in its most literal form, moves the data beat
-by beat from a DRAM that it fills itself, and is thousands of times slower than the golden model.
+It is plain Python in the page's order and words, with every rule in its most literal form. It moves
+the data beat by beat from a DRAM that it fills itself, and rounds with fractions.
 """
 
 from collections import deque
