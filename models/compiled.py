@@ -1,4 +1,4 @@
-"""What numba's compilation cache cannot see by itself: whether a callee in another file has changed."""
+"""What numba's compilation cache cannot see: whether a callee in another file has changed."""
 
 import hashlib
 from functools import cache
@@ -9,9 +9,9 @@ from pathlib import Path
 def sources_fingerprint() -> int:
     """A number that changes with any Python file below `models`.
 
-    numba keys a cached function by its own file only, although it has compiled its callees' code and
-    imported constants into it. A kernel that is made inside a function, with this number as a closure
-    variable, carries it in its key, and so is compiled again when any of them changes.
+    numba keys a cached function by its own file only, although it has compiled its callees' code
+    and imported constants into it. A kernel that is made inside a function, with this number as a
+    closure variable, carries it in its key, and so is compiled again when any of them changes.
     """
     folder = Path(__file__).parent
     digest = hashlib.sha256()

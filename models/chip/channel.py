@@ -3,6 +3,8 @@
 It is written from ARCHITECTURE.md, "The memory channel", and shares nothing with the RTL.
 """
 
+from math import ceil
+
 import numpy as np
 
 from recspeed.models.chip.clock_loop import COUNTERS, loop_state, run_clocks
@@ -35,8 +37,9 @@ def simulate_channel(run: ChannelRun, *, record_commands: bool = True) -> Channe
     Raises
     ------
     ValueError
-        For a run that the hardware cannot hold: a bag of more than 4095 lookups, an unknown table, a
-        table outside the DRAM, contents of another shape, more bursts outstanding than the counter holds.
+        For a run that the hardware cannot hold: a bag of more than 4095 lookups, an unknown table,
+        a table outside the DRAM, contents of another shape, more bursts outstanding than the
+        counter holds.
     EndlessRunError
         For a run that cannot end.
     """
@@ -88,14 +91,14 @@ def check_run(run: ChannelRun) -> None:
             f"expected at most {parameters.maximum_outstanding}"
         )
     for number, table in enumerate(run.tables):
-        places = -(-(-(-table.rows // preset.banks)) // table.row_span)
+        places = ceil(ceil(table.rows / preset.banks) / table.row_span)
         if (
             table.base_row + table.row_span > preset.organization.rows
             or places * table.bursts(preset) > preset.bursts_per_row
         ):
             raise ValueError(
-                f"table {number}: {table.rows} rows of {table.bytes} B from DRAM row {table.base_row} "
-                f"over {table.row_span} rows do not fit {preset.name}"
+                f"table {number}: {table.rows} rows of {table.bytes} B do not fit {preset.name} "
+                f"over {table.row_span} DRAM rows from row {table.base_row} on"
             )
         if run.contents is not None:
             expected = (table.rows, table.elements)
@@ -119,9 +122,9 @@ def check_run(run: ChannelRun) -> None:
 def _patience(run: ChannelRun) -> int:
     """Clocks without progress after which a run cannot go on.
 
-    Nothing but refresh keeps a request waiting for more than a few hundred clocks. Where tREFI leaves
-    little beyond tRFC, refreshes that a drain has delayed are caught up by as little as one clock per
-    group, after as many groups as the drain had clocks.
+    Nothing but refresh keeps a request waiting for more than a few hundred clocks. Where tREFI
+    leaves little beyond tRFC, refreshes that a drain has delayed are caught up by as little as one
+    clock per group, after as many groups as the drain had clocks.
     """
     clocks = run.preset.clocks
     drain = 1024 + 2 * clocks.tRC + 32 * clocks.tCCD_L + clocks.tCL

@@ -1,4 +1,4 @@
-"""The memory channel's clock loop: the blocks' cycle models side by side, one clock after another."""
+"""The memory channel's clock loop: the cycle models of its blocks, one clock after another."""
 
 import numpy as np
 from numba import njit
@@ -84,7 +84,7 @@ def _compile(fingerprint: int):
         record,
         clocks,
     ):
-        """Run up to `clocks` clocks, or until done; the log buffer must hold two commands for each."""
+        """Run `clocks` clocks, or until done; the log buffer must hold two commands for each."""
         _ = fingerprint
         fe, issue, out, loop = states[0][0], states[1][0], states[2][0], states[3][0]
         loop.logged = 0

@@ -1,9 +1,9 @@
 """Cycle model of the DRAM front-end: bank queues, row and column slot, refresh, data return.
 
-The functions take one `FRONT_END` record and the clock `t`. A caller runs `start_of_clock` first, then
-asks the `..._choice` functions, all of which see the registers as they are in `t`, and applies what was
-chosen last. A timer is kept as the clock in which it permits; for banks, whose timers are asked for as
-a set, a wheel of bank masks holds the banks that each coming clock releases.
+The functions take one `FRONT_END` record and the clock `t`. A caller runs `start_of_clock` first,
+then asks the `..._choice` functions, all of which see the registers as they are in `t`, and applies
+what was chosen last. A timer is kept as the clock in which it permits; for banks, whose timers are
+asked for as a set, a wheel of bank masks holds the banks that each coming clock releases.
 
 Source of every rule: ARCHITECTURE.md, "DRAM front-end".
 """
@@ -53,8 +53,8 @@ FRONT_END = np.dtype(
     + [(name, "<i8", (MAXIMUM_WHEEL,)) for name in _WHEELS]
 )
 """Parameters and registers. `*_end`: the first clock that the timer permits. `waiting`, `active`,
-`bank_ready` (bank timer expired), `column_ready`, `last_stack` (banks of the latest read's stack ID),
-`all_banks` and `stack_banks`: masks of banks. `rrd_l_end` and `ccd_l_end` are per bank group."""
+`bank_ready` (bank timer expired), `column_ready`, `last_stack` (banks of the latest read's stack
+ID), `all_banks` and `stack_banks`: masks of banks. `rrd_l_end`, `ccd_l_end`: by bank group."""
 
 
 def front_end(
@@ -73,7 +73,7 @@ def front_end(
         state[name] = getattr(clocks, name)
     state["activate_to_activate"] = max(clocks.tRC, clocks.tRAS + clocks.tRP)
     state["read_to_activate"] = clocks.tRTP + clocks.tRP
-    # Decided in t, on the bus in t + 1, beats in t + 1 + tCL and one later, seen from the clock after.
+    # Decided in t, on the bus in t + 1, beats in t + 1 + tCL and t + 2 + tCL, seen one later.
     state["read_to_returned"] = 1 + clocks.tCL + 2
     longest = max(
         int(state["activate_to_activate"][0]),
@@ -207,7 +207,7 @@ def apply_activate(fe, bank, t):
     fe.active |= bit
     fe.column_ready &= ~bit
     fe.column_wheel[(t + fe.tRCD) & fe.wheel_mask] |= bit
-    # Nothing asks for the bank timer of an active bank: its wheel entry is made when the bank closes.
+    # Nothing asks for the bank timer of an active bank: its wheel entry is made when it closes.
     fe.bank_ready &= ~bit
     fe.bank_end[bank] = t + fe.activate_to_activate
     fe.rrd_l_end[fe.group[bank]] = t + fe.tRRD_L

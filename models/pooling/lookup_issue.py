@@ -1,7 +1,7 @@
 """Cycle model of the lookup issue: sources, bag slots, range policies, stages A and B.
 
-The functions take one `LOOKUP_ISSUE` record. `issue_clock` does everything that a clock does here; the
-slots' part of the read-out is in `output.py`.
+The functions take one `LOOKUP_ISSUE` record. `issue_clock` does everything that a clock does here;
+the slots' part of the read-out is in `output.py`.
 
 Source of every rule: ARCHITECTURE.md, "Streams in" and "Lookup issue and bag slots".
 """
@@ -36,8 +36,9 @@ LOOKUP_ISSUE = np.dtype(
     + [(name, "<i8", (MAXIMUM_SLOTS,)) for name in ("pending", "closed")]
 )
 """Parameters and registers. `open`: state ISSUE. `next_bag`, `next_index`: the item that the source
-holds, or will offer next; so the open bag is `next_bag - 1`. `oldest`: number of the oldest occupied
-bag, in slot `oldest mod slots`. `pending`: lookups that a slot has issued and not got back."""
+holds, or will offer next; so the open bag is `next_bag - 1`. `oldest`: number of the oldest
+occupied bag, in slot `oldest mod slots`. `pending`:
+lookups that a slot has issued and not had back."""
 
 
 def table_descriptors(run: ChannelRun) -> np.ndarray:

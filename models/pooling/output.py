@@ -1,7 +1,7 @@
 """Cycle model of the read-out: the oldest complete bag, beat by beat, through registers R and O.
 
-What the beats hold is known from `pooled_sums.py`: they come in order of bags, so that the number of
-transfers says which beat is where.
+What the beats hold is known from `pooled_sums.py`: they come in order of bags, so that the number
+of transfers says which beat is where.
 
 Source of every rule: ARCHITECTURE.md, "Accumulators and output".
 """
@@ -15,7 +15,7 @@ OUTPUT = np.dtype(
     [(name, "<i8") for name in ("r_valid", "o_valid", "beats_read", "transferred", "total")]
     + [("pattern", "<u8")]
 )
-"""Registers of the read-out. `beats_read`: of the oldest bag. `total`: beats of all bags of the run."""
+"""Registers of the read-out. `beats_read`: of the oldest bag. `total`: beats of all bags."""
 
 
 def output(total_beats: int, pattern: int) -> np.ndarray:

@@ -38,7 +38,7 @@ def fixed_point(bits):
 
 @njit(cache=True, error_model="numpy")
 def first_fatal(rows, policies, bag_tables, bag_lengths, indices):
-    """`(bag, position)` of the first lookup out of range in a table of policy FATAL, or `(-1, 0)`."""
+    """`(bag, position)` of the first fatal lookup, or `(-1, 0)`."""
     start = 0
     for bag in range(len(bag_lengths)):
         table = bag_tables[bag]
@@ -76,8 +76,9 @@ def _compile(fingerprint: int):
     def pool_hashed(shape, placement, policy, seed, bags, starts, lengths, places, indices, sums):
         """Add the lookups of `bags`, all of one table with hashed content, to `sums`.
 
-        `shape`: rows, elements, words of the table's vectors; `placement`: base row, row span, bursts
-        of a vector, banks, bursts of a DRAM row, words of a burst; `places`: each bag's first sum.
+        `shape`: rows, elements, words of the table's vectors; `placement`: base row, row span,
+        bursts of a vector, banks, bursts of a DRAM row, words of a burst; `places`: each bag's
+        first sum.
         """
         _ = fingerprint
         rows, elements, words = shape
