@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 
+from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.registers import IDLE_CAUSES, Counter
 
 DATA_BUS = "data bus"
-BUSY_ENOUGH = 0.05
-"""Share of clocks idle for reasons other than refresh below which the data bus is the limiter."""
+SLACK = 0.05
+"""Share of the clocks outside of refresh that a saturated resource may be idle."""
 
 CAUSE_NAMES: dict[Counter, str] = {
     Counter.DATA: "data",
@@ -42,9 +43,21 @@ def shares(counters: Mapping[Counter, int]) -> dict[Counter, float]:
     return {counter: counters[counter] / cycles for counter in CAUSE_NAMES}
 
 
-def limiter(counters: Mapping[Counter, int]) -> str:
-    """What held the run back: `data bus`, or the largest cause of idle clocks besides refresh."""
+def limiter(counters: Mapping[Counter, int], preset: MemoryPreset) -> str:
+    """What held the run back: a saturated data bus, saturated activates, or the largest idle cause.
+
+    Activates are saturated if there were as many as tRRD_S and tFAW permit outside of refresh. It
+    is asked first because idle clocks alone mislead there: when rows come slowly, the clocks
+    between two bursts of one vector count as tCCD_L although nothing would be faster without it.
+    """
     idle = {cause: counters[cause] for cause in IDLE_CAUSES if cause is not Counter.IDLE_REFRESH}
-    if sum(idle.values()) < BUSY_ENOUGH * counters[Counter.CYCLES]:
+    cycles = counters[Counter.CYCLES]
+    if sum(idle.values()) < SLACK * cycles:
         return DATA_BUS
+    four_activates = max(preset.clocks.tFAW, 4 * preset.clocks.tRRD_S)
+    available = cycles - counters[Counter.IDLE_REFRESH]
+    if counters[Counter.ACTIVATES] * four_activates > (1 - SLACK) * 4 * available:
+        return CAUSE_NAMES[
+            Counter.IDLE_TFAW if preset.clocks.tFAW == four_activates else Counter.IDLE_TRRD
+        ]
     return CAUSE_NAMES[max(idle, key=lambda cause: idle[cause])]

@@ -10,6 +10,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
+from recspeed.models.spec.engine import RunSettings
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.run import ChannelResult, ChannelRun
 from recspeed.scripts.options import Engine
@@ -41,6 +42,14 @@ def run_channel(
 
         return simulate_channel(run, record_commands=record_commands)
     raise ValueError(f"{engine} executes no run")
+
+
+def channel_bound(preset: MemoryPreset, size: int, settings: RunSettings) -> tuple[float, str]:
+    """`(clocks, limiter)`: the JEDEC bound per random row visit of a vector of `size` bytes."""
+    from recspeed.models.bounds import jedec_bound
+
+    bound = jedec_bound(preset, size, refresh=settings.refresh_group > 0)
+    return float(bound.clocks_per_visit), bound.limiter
 
 
 @cache

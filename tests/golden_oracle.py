@@ -240,9 +240,7 @@ class LiteralChannel:
             and all(timer.permits(t) for timer in self.bank_timer)
             and self.rfc.permits(t)
         )
-        oldest_complete = (
-            len(self.bags) > 0 and self.bags[0].closed and self.bags[0].pending == 0
-        )
+        oldest_complete = len(self.bags) > 0 and self.bags[0].closed and self.bags[0].pending == 0
         accept = self.stage_b is not None and self.accepts(self.stage_b)
         b_ready = self.stage_b is None or accept
         a_ready = self.stage_a is None or b_ready
@@ -434,9 +432,7 @@ class LiteralChannel:
     def attribute(self, act, read, refresh_idle, oldest_complete):
         t, counters = self.t, self.counters
         waiting = [
-            bank
-            for bank, queue in enumerate(self.queue)
-            if queue and self.active[bank] is None
+            bank for bank, queue in enumerate(self.queue) if queue and self.active[bank] is None
         ]
         cause = self.row_cause
         if waiting and act is None:

@@ -81,11 +81,11 @@ def pool(
     check_fatal(trace, result)
     arrays: dict[str, np.ndarray] = {
         "pooled": pooled_array(trace, result, output.value),
-        "cycles": np.int64(result.cycles),
+        "cycles": np.array(result.cycles),
     }
     for counter, value in result.counters.items():
         if counter not in (*STATUS, Counter.CYCLES):
-            arrays[counter.name.lower()] = np.int64(value)
+            arrays[counter.name.lower()] = np.array(value)
     with whole_file(out_path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **arrays)  # pyright: ignore[reportArgumentType]: its stub takes the keys for options
     out.print(_summary(run, result, engine, out_path))
@@ -102,7 +102,7 @@ def _summary(run: ChannelRun, result: ChannelResult, engine: Engine, path: Path)
     if result.cycles:
         rate = bytes_read(run) / microseconds / 1000
         table.add_row("vectors read", f"{rate:.2f} GB/s of {preset.pin_gb_per_s:g} GB/s pin rate")
-        table.add_row("limiter", limiter(counters))
+        table.add_row("limiter", limiter(counters, preset))
     for counter, share in shares(counters).items():
         if share:
             table.add_row(f"clocks: {CAUSE_NAMES[counter]}", f"{share:.1%}")

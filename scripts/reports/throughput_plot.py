@@ -1,0 +1,230 @@
+"""`throughput.png`: throughput per embedding size, every memory and engine, and what limits it."""
+
+from collections.abc import Sequence
+from itertools import groupby, pairwise
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from recspeed.scripts.characterization import Measured
+from recspeed.scripts.options import Engine
+from recspeed.scripts.reports.style import INK, MUTED, SERIES, SETTINGS, figure, png
+
+LINES = {
+    Engine.BOUND: {"linestyle": (0, (5, 3)), "linewidth": 2.0, "alpha": 0.9},
+    Engine.GOLDEN: {"linestyle": "-", "linewidth": 3.0},
+    Engine.RTL: {"linestyle": "none", "marker": "o", "markersize": 11, "markeredgewidth": 2.5},
+}
+NAMES = {Engine.RTL: "RTL", Engine.GOLDEN: "golden model", Engine.BOUND: "JEDEC bound"}
+
+Series = dict[Engine, list[Measured]]
+
+
+def by_memory(measured: Sequence[Measured]) -> dict[str, Series]:
+    """The measurements per memory and engine, sizes ascending."""
+    series: dict[str, Series] = {}
+    for one in sorted(measured, key=lambda one: one.point.size):
+        series.setdefault(one.point.preset.name, {}).setdefault(one.point.engine, []).append(one)
+    order = list(dict.fromkeys(one.point.preset.name for one in measured))
+    return {name: series[name] for name in order}
+
+
+def throughput_png(measured: Sequence[Measured]) -> bytes:
+    """The plot as a 16:9 PNG."""
+    memories = by_memory(measured)
+    sizes = sorted({one.point.size for one in measured})
+    colours: dict[str, str] = dict(zip(memories, SERIES * len(memories), strict=False))
+    with matplotlib.rc_context(SETTINGS):
+        drawn = figure()
+        grid = drawn.add_gridspec(
+            2,
+            2,
+            width_ratios=(1.45, 1),
+            height_ratios=(1, 0.075 * len(memories)),
+            left=0.085,
+            right=0.985,
+            top=0.82,
+            bottom=0.025,
+            hspace=0.33,
+            wspace=0.17,
+        )
+        rate = drawn.add_subplot(grid[0, 0])
+        share = drawn.add_subplot(grid[0, 1])
+        strip = drawn.add_subplot(grid[1, 0])
+        _title(drawn, measured)
+        for name, series in memories.items():
+            _draw(rate, series, colours[name], lambda one: one.gb_per_s)
+            _draw(share, series, colours[name], lambda one: 100 * one.fraction_of_pin)
+            _pin_line(rate, series, colours[name])
+            _name(rate, name, series, colours[name])
+        _finish(rate, sizes, "GB/s per pseudo channel", "Throughput")
+        highest = max(one.point.preset.pin_gb_per_s for one in measured)
+        rate.set_ylim(0, 1.09 * highest)
+        _values(rate, memories, highest)
+        _finish(share, sizes, "% of the pin rate", "Fraction of the pin rate")
+        share.set_ylim(0, 104)
+        share.axhline(100, color=MUTED, linewidth=1.5, linestyle=":")
+        _limiters(strip, memories, colours, sizes)
+        _legend(drawn, grid, measured)
+        return png(drawn)
+
+
+def _title(drawn, measured: Sequence[Measured]) -> None:
+    point = measured[0].point
+    drawn.text(
+        0.02, 0.945, "Pooling throughput of one HBM pseudo channel", fontsize=24, weight="bold"
+    )
+    drawn.text(
+        0.02,
+        0.898,
+        f"uniformly random rows, one FP16 vector per row visit, 80 lookups per bag; "
+        f"{point.settings.outstanding} bursts in flight, {_refresh(point.settings.refresh_group)}",
+        fontsize=15,
+        color=MUTED,
+    )
+
+
+def _refresh(group: int) -> str:
+    return "all-bank refresh" if group else "refresh off"
+
+
+def _draw(axes: Axes, series: Series, colour: str, value) -> None:
+    for engine in (Engine.BOUND, Engine.GOLDEN, Engine.RTL):
+        points = series.get(engine, [])
+        axes.plot(
+            [one.point.size for one in points],
+            [value(one) for one in points],
+            color=colour,
+            markerfacecolor="white",
+            zorder=4 if engine is Engine.RTL else 3,
+            # One point has no line to show: give it a mark.
+            **({"marker": "_", "markersize": 16} if len(points) == 1 else {}) | LINES[engine],
+        )
+
+
+def _pin_line(axes: Axes, series: Series, colour: str) -> None:
+    preset = next(iter(series.values()))[0].point.preset
+    axes.axhline(preset.pin_gb_per_s, color=colour, linewidth=1.5, linestyle=":")
+    axes.annotate(
+        f"pin rate {preset.pin_gb_per_s:g} GB/s",
+        (0.34, preset.pin_gb_per_s),
+        xycoords=axes.get_yaxis_transform(),
+        xytext=(0, 4),
+        textcoords="offset points",
+        color=colour,
+        fontsize=13,
+    )
+
+
+def best_engine(series: Series) -> list[Measured]:
+    """The measurements to put figures to: RTL, else golden model, else bound."""
+    return series.get(Engine.RTL) or series.get(Engine.GOLDEN) or series[Engine.BOUND]
+
+
+def _values(axes: Axes, memories: dict[str, Series], highest: float) -> None:
+    """The throughput at each marker: below it, or above it where another one is just below."""
+    points = [one for series in memories.values() for one in best_engine(series)]
+    for one in points:
+        below = [
+            other
+            for other in points
+            if other.point.size == one.point.size
+            and other is not one
+            and 0 <= one.gb_per_s - other.gb_per_s < 0.09 * highest
+            and (other.gb_per_s, points.index(other)) < (one.gb_per_s, points.index(one))
+        ]
+        axes.annotate(
+            f"{one.gb_per_s:.1f}",
+            (one.point.size, one.gb_per_s),
+            xytext=(-9, 9) if below else (0, -22),
+            textcoords="offset points",
+            ha="right" if below else "center",
+            fontsize=12.5,
+        )
+
+
+def _name(axes: Axes, name: str, series: Series, colour: str) -> None:
+    last = best_engine(series)[-1]
+    axes.annotate(
+        name,
+        (last.point.size, last.gb_per_s),
+        xytext=(10, -50),
+        textcoords="offset points",
+        ha="right",
+        color=colour,
+        fontsize=18,
+        weight="bold",
+    )
+
+
+def _finish(axes: Axes, sizes: list[int], label: str, title: str) -> None:
+    axes.set_title(title, pad=10)
+    axes.set_ylabel(label)
+    axes.set_xticks(sizes)
+    axes.set_xlim(*_limits(sizes))
+    axes.grid(axis="x", visible=False)
+    axes.set_xlabel("embedding size in bytes")
+
+
+def _limits(sizes: list[int]) -> tuple[float, float]:
+    gap = min((b - a for a, b in pairwise(sizes)), default=32)
+    return sizes[0] - 0.6 * gap, sizes[-1] + 0.6 * gap
+
+
+def _limiters(
+    axes: Axes, memories: dict[str, Series], colours: dict[str, str], sizes: list[int]
+) -> None:
+    """A band per memory that names what limits the RTL (else golden, else bound) at each size."""
+    low, high = _limits(sizes)
+    edges = [low, *((a + b) / 2 for a, b in pairwise(sizes)), high]
+    for row, (name, series) in enumerate(memories.items()):
+        points = best_engine(series)
+        positions = {one.point.size: sizes.index(one.point.size) for one in points}
+        for limiter, run in groupby(points, key=lambda one: one.outcome.limiter):
+            covered = [positions[one.point.size] for one in run]
+            left, right = edges[covered[0]], edges[covered[-1] + 1]
+            axes.barh(
+                -row,
+                right - left,
+                left=left,
+                height=0.82,
+                color=colours[name],
+                alpha=0.16,
+                edgecolor="white",
+                linewidth=3,
+            )
+            axes.text((left + right) / 2, -row, limiter, ha="center", va="center", fontsize=13)
+    axes.set_xlim(low, high)
+    axes.set_ylim(-len(memories) + 0.5, 0.5)
+    axes.set_yticks([-row for row in range(len(memories))], list(memories), fontsize=13)
+    for label, name in zip(axes.get_yticklabels(), memories, strict=True):
+        label.set_color(colours[name])
+        label.set_weight("bold")
+    axes.set_title("Limited by", fontsize=14, pad=5)
+    axes.set_xticks([])
+    axes.grid(visible=False)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def _legend(drawn, grid, measured: Sequence[Measured]) -> None:
+    axes = drawn.add_subplot(grid[1, 1])
+    axes.axis("off")
+    engines = {one.point.engine for one in measured}
+    handles = [
+        Line2D([], [], color=INK, markerfacecolor="white", label=NAMES[engine], **LINES[engine])
+        for engine in (Engine.RTL, Engine.GOLDEN, Engine.BOUND)
+        if engine in engines
+    ]
+    axes.legend(
+        handles=handles,
+        loc="upper center",
+        ncols=3,
+        frameon=False,
+        fontsize=14,
+        columnspacing=1.2,
+        handlelength=1.9,
+        borderpad=0,
+    )
