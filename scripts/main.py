@@ -11,7 +11,7 @@ from recspeed.models.spec.toml import SpecificationError
 from recspeed.models.traces.trace import TraceError
 from recspeed.scripts.console import CHECK_FAILED, INTERRUPTED, USAGE_ERROR, UserError, fail
 
-COMMAND_MODULES: tuple[str, ...] = ("info", "characterize", "pool", "trace")
+COMMAND_MODULES: tuple[str, ...] = ("info", "characterize", "pool", "dram", "trace")
 """Modules of `recspeed.scripts.commands`, in the order that `--help` lists them.
 
 Each has a function `register(app)` that adds its command or group of commands.

@@ -117,11 +117,11 @@ def _write(measured: list[Measured], folder: Path) -> None:
 
 
 def _table(measured: list[Measured]) -> Table:
-    table = Table(title="Pooling throughput", title_justify="left")
-    table.add_column("memory")
+    table = Table(title="GB/s per pseudo channel and chip", title_justify="left")
+    table.add_column("memory", no_wrap=True)
     table.add_column("B", justify="right")
     table.add_column("engine")
-    for column in ("GB/s channel", "GB/s chip", "of pin", "of bound"):
+    for column in ("GB/s", "chip", "of pin", "of bound"):
         table.add_column(column, justify="right")
     table.add_column("limiter")
     previous = None
@@ -137,6 +137,6 @@ def _table(measured: list[Measured]) -> Table:
             f"{one.gb_per_s_chip:.0f}",
             f"{one.fraction_of_pin:.1%}",
             f"{one.fraction_of_bound:.1%}",
-            one.outcome.limiter,
+            one.limiter,
         )
     return table

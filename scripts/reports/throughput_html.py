@@ -62,7 +62,7 @@ def _memory(name: str, series: dict[Engine, list[Measured]]) -> dict:
                 "chip": f"{one.gb_per_s_chip:.0f}",
                 "pin": f"{one.fraction_of_pin:.1%}",
                 "bound": f"{one.fraction_of_bound:.1%}",
-                "limiter": one.outcome.limiter,
+                "limiter": one.limiter,
                 "cycles": f"{one.outcome.cycles:,.0f}",
                 "shares": [f"{parts[place][cause]:.1%}" for cause in causes],
             }

@@ -42,7 +42,7 @@ def throughput_png(measured: Sequence[Measured]) -> bytes:
             2,
             width_ratios=(1.45, 1),
             height_ratios=(1, 0.075 * len(memories)),
-            left=0.085,
+            left=0.095,
             right=0.985,
             top=0.82,
             bottom=0.025,
@@ -181,7 +181,7 @@ def _limiters(
     for row, (name, series) in enumerate(memories.items()):
         points = best_engine(series)
         positions = {one.point.size: sizes.index(one.point.size) for one in points}
-        for limiter, run in groupby(points, key=lambda one: one.outcome.limiter):
+        for limiter, run in groupby(points, key=lambda one: one.limiter):
             covered = [positions[one.point.size] for one in run]
             left, right = edges[covered[0]], edges[covered[-1] + 1]
             axes.barh(
@@ -200,7 +200,7 @@ def _limiters(
     axes.set_yticks([-row for row in range(len(memories))], list(memories), fontsize=13)
     for label, name in zip(axes.get_yticklabels(), memories, strict=True):
         label.set_color(colours[name])
-        label.set_weight("bold")
+        label.set_fontweight("bold")
     axes.set_title("Limited by", fontsize=14, pad=5)
     axes.set_xticks([])
     axes.grid(visible=False)
@@ -220,11 +220,11 @@ def _legend(drawn, grid, measured: Sequence[Measured]) -> None:
     ]
     axes.legend(
         handles=handles,
-        loc="upper center",
-        ncols=3,
+        loc="center",
+        ncols=len(handles),
         frameon=False,
-        fontsize=14,
-        columnspacing=1.2,
-        handlelength=1.9,
-        borderpad=0,
+        fontsize=13.5,
+        columnspacing=1.1,
+        handlelength=1.7,
+        handletextpad=0.5,
     )
