@@ -4,6 +4,7 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
+from functools import cache
 
 import typer
 
@@ -31,8 +32,9 @@ def root() -> None:
     """An open hardware model of a recommender accelerator: RTL, golden models and bounds."""
 
 
+@cache
 def load_commands() -> None:
-    """Import every command module and let it register itself with `app`."""
+    """Import, once, every command module and let it register itself with `app`."""
     for name in COMMAND_MODULES:
         importlib.import_module(f"recspeed.scripts.commands.{name}").register(app)
 

@@ -1,7 +1,7 @@
 """`throughput.png`: throughput per embedding size, every memory and engine, and what limits it."""
 
 from collections.abc import Sequence
-from itertools import groupby, pairwise
+from itertools import groupby
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -17,6 +17,9 @@ LINES = {
     Engine.RTL: {"linestyle": "none", "marker": "o", "markersize": 11, "markeredgewidth": 2.5},
 }
 NAMES = {Engine.RTL: "RTL", Engine.GOLDEN: "golden model", Engine.BOUND: "JEDEC bound"}
+
+MANY_SIZES = 12
+"""Sizes above which the plot carries no figures, and labels only some of the sizes."""
 
 Series = dict[Engine, list[Measured]]
 
@@ -42,7 +45,7 @@ def throughput_png(measured: Sequence[Measured]) -> bytes:
             2,
             width_ratios=(1.45, 1),
             height_ratios=(1, 0.075 * len(memories)),
-            left=0.095,
+            left=0.1,
             right=0.985,
             top=0.82,
             bottom=0.025,
@@ -54,14 +57,16 @@ def throughput_png(measured: Sequence[Measured]) -> bytes:
         strip = drawn.add_subplot(grid[1, 0])
         _title(drawn, measured)
         for name, series in memories.items():
-            _draw(rate, series, colours[name], lambda one: one.gb_per_s)
-            _draw(share, series, colours[name], lambda one: 100 * one.fraction_of_pin)
+            _draw(rate, series, sizes, colours[name], lambda one: one.gb_per_s)
+            _draw(share, series, sizes, colours[name], lambda one: 100 * one.fraction_of_pin)
             _pin_line(rate, series, colours[name])
-            _name(rate, name, series, colours[name])
         _finish(rate, sizes, "GB/s per pseudo channel", "Throughput")
         highest = max(one.point.preset.pin_gb_per_s for one in measured)
         rate.set_ylim(0, 1.09 * highest)
-        _values(rate, memories, highest)
+        if len(sizes) <= MANY_SIZES:
+            _values(rate, memories, sizes, highest)
+        for name in memories:
+            _name(rate, name, memories, sizes, highest, colours[name])
         _finish(share, sizes, "% of the pin rate", "Fraction of the pin rate")
         share.set_ylim(0, 104)
         share.axhline(100, color=MUTED, linewidth=1.5, linestyle=":")
@@ -89,17 +94,19 @@ def _refresh(group: int) -> str:
     return "all-bank refresh" if group else "refresh off"
 
 
-def _draw(axes: Axes, series: Series, colour: str, value) -> None:
+def _draw(axes: Axes, series: Series, sizes: list[int], colour: str, value) -> None:
+    """One memory's engines; sizes are equally far apart, whatever they are."""
     for engine in (Engine.BOUND, Engine.GOLDEN, Engine.RTL):
         points = series.get(engine, [])
         axes.plot(
-            [one.point.size for one in points],
+            [sizes.index(one.point.size) for one in points],
             [value(one) for one in points],
             color=colour,
             markerfacecolor="white",
             zorder=4 if engine is Engine.RTL else 3,
             # One point has no line to show: give it a mark.
-            **({"marker": "_", "markersize": 16} if len(points) == 1 else {}) | LINES[engine],
+            **({"marker": "_", "markersize": 16, "markeredgewidth": 3} if len(points) == 1 else {})
+            | LINES[engine],
         )
 
 
@@ -122,8 +129,8 @@ def best_engine(series: Series) -> list[Measured]:
     return series.get(Engine.RTL) or series.get(Engine.GOLDEN) or series[Engine.BOUND]
 
 
-def _values(axes: Axes, memories: dict[str, Series], highest: float) -> None:
-    """The throughput at each marker: below it, or above it where another one is just below."""
+def _values(axes: Axes, memories: dict[str, Series], sizes: list[int], highest: float) -> None:
+    """The throughput at each marker: below it, clear of a steep line, or above another marker."""
     points = [one for series in memories.values() for one in best_engine(series)]
     for one in points:
         below = [
@@ -134,22 +141,44 @@ def _values(axes: Axes, memories: dict[str, Series], highest: float) -> None:
             and 0 <= one.gb_per_s - other.gb_per_s < 0.09 * highest
             and (other.gb_per_s, points.index(other)) < (one.gb_per_s, points.index(one))
         ]
+        rises = any(
+            other.point.preset is one.point.preset
+            and other.point.size < one.point.size
+            and one.gb_per_s - other.gb_per_s > 0.15 * highest
+            for other in points[max(0, points.index(one) - 1) : points.index(one)]
+        )
+        place = (-9, 9) if below else (15 if rises else 0, -22)
+        if one.gb_per_s < 0.07 * highest:  # no room below
+            if below:
+                continue
+            place = (0, 12)
         axes.annotate(
             f"{one.gb_per_s:.1f}",
-            (one.point.size, one.gb_per_s),
-            xytext=(-9, 9) if below else (0, -22),
+            (sizes.index(one.point.size), one.gb_per_s),
+            xytext=place,
             textcoords="offset points",
             ha="right" if below else "center",
             fontsize=12.5,
         )
 
 
-def _name(axes: Axes, name: str, series: Series, colour: str) -> None:
+def _name(
+    axes: Axes,
+    name: str,
+    memories: dict[str, Series],
+    sizes: list[int],
+    highest: float,
+    colour: str,
+) -> None:
+    """The memory's name at the end of its line: below it, or above it where another is below."""
+    series = memories[name]
     last = best_engine(series)[-1]
+    others = [best_engine(other)[-1] for other in memories.values() if other is not series]
+    crowded = any(0 <= last.gb_per_s - one.gb_per_s < 0.2 * highest for one in others)
     axes.annotate(
         name,
-        (last.point.size, last.gb_per_s),
-        xytext=(10, -50),
+        (sizes.index(last.point.size), last.gb_per_s),
+        xytext=(10, 30 if crowded else -50),
         textcoords="offset points",
         ha="right",
         color=colour,
@@ -161,29 +190,23 @@ def _name(axes: Axes, name: str, series: Series, colour: str) -> None:
 def _finish(axes: Axes, sizes: list[int], label: str, title: str) -> None:
     axes.set_title(title, pad=10)
     axes.set_ylabel(label)
-    axes.set_xticks(sizes)
-    axes.set_xlim(*_limits(sizes))
+    step = -(-len(sizes) // MANY_SIZES)
+    axes.set_xticks(range(0, len(sizes), step), [str(size) for size in sizes[::step]])
+    axes.set_xlim(-0.6, len(sizes) - 0.4)
     axes.grid(axis="x", visible=False)
     axes.set_xlabel("embedding size in bytes")
-
-
-def _limits(sizes: list[int]) -> tuple[float, float]:
-    gap = min((b - a for a, b in pairwise(sizes)), default=32)
-    return sizes[0] - 0.6 * gap, sizes[-1] + 0.6 * gap
 
 
 def _limiters(
     axes: Axes, memories: dict[str, Series], colours: dict[str, str], sizes: list[int]
 ) -> None:
     """A band per memory that names what limits the RTL (else golden, else bound) at each size."""
-    low, high = _limits(sizes)
-    edges = [low, *((a + b) / 2 for a, b in pairwise(sizes)), high]
     for row, (name, series) in enumerate(memories.items()):
         points = best_engine(series)
         positions = {one.point.size: sizes.index(one.point.size) for one in points}
         for limiter, run in groupby(points, key=lambda one: one.limiter):
             covered = [positions[one.point.size] for one in run]
-            left, right = edges[covered[0]], edges[covered[-1] + 1]
+            left, right = covered[0] - 0.5, covered[-1] + 0.5
             axes.barh(
                 -row,
                 right - left,
@@ -195,9 +218,9 @@ def _limiters(
                 linewidth=3,
             )
             axes.text((left + right) / 2, -row, limiter, ha="center", va="center", fontsize=13)
-    axes.set_xlim(low, high)
+    axes.set_xlim(-0.6, len(sizes) - 0.4)
     axes.set_ylim(-len(memories) + 0.5, 0.5)
-    axes.set_yticks([-row for row in range(len(memories))], list(memories), fontsize=13)
+    axes.set_yticks([-row for row in range(len(memories))], list(memories), fontsize=12)
     for label, name in zip(axes.get_yticklabels(), memories, strict=True):
         label.set_color(colours[name])
         label.set_fontweight("bold")
