@@ -88,7 +88,7 @@ def random_cases(build: Build, count: int, first_seed: int) -> list[Case]:
 
 
 def all_cases(random_count: int, first_seed: int) -> list[Case]:
-    """Special runs on the builds of default sizes, and random runs spread evenly over all builds."""
+    """Special runs on the builds of default sizes; random runs spread evenly over all builds."""
     cases: list[Case] = []
     every = builds()
     for number, build in enumerate(every):

@@ -192,7 +192,9 @@ class LiteralChannel:
             beat=np.array([x[1] for x in transfers], dtype=np.int64),
             lanes=np.array([x[2] for x in transfers], dtype=np.uint32).reshape(-1, 8),
             transfer_cycle=np.array([x[3] for x in transfers], dtype=np.int64),
-            commands=np.array(self.commands, dtype=COMMAND_LOG),
+            commands=np.array(
+                [entry for entry in self.commands if entry[0] < self.t], dtype=COMMAND_LOG
+            ),
             counters=self.counters,
         )
 

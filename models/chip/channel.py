@@ -155,7 +155,9 @@ def _run_to_end(run, states, transfer_cycle, record) -> np.ndarray:
                 f"the run cannot end: nothing has moved from clock {loop['progress'][0]} "
                 f"to clock {loop['t'][0]}"
             )
-    return np.concatenate(logs)
+    log = np.concatenate(logs)
+    # What was decided in the last clock would be on the bus when the run is done.
+    return log[log["cycle"] < loop["t"][0]]
 
 
 def _counters(states) -> dict[Counter, int]:

@@ -6,23 +6,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 from rich.table import Table
 
 from recspeed.models.bounds import visit_bound
 from recspeed.models.chip.channel import simulate_channel
-from recspeed.models.spec.engine import EngineParameters, RunSettings, place_tables
+from recspeed.models.spec.engine import EngineParameters, RunSettings
 from recspeed.models.spec.memory import MemoryPreset, memory_preset
-from recspeed.models.spec.run import ChannelRun
 from recspeed.rtl.verilog import generate
 from recspeed.scripts.console import out, progress
+from recspeed.scripts.workload import uniform_run
 from recspeed.tb import toolchain
 from recspeed.tb.channel import TOPLEVEL, build_channel, simulate_channels
 from recspeed.tb.harness.channel_harness import PEERS, ChannelHarness
 
 EXAMPLE = "Example: recspeed bench --memory hbm2-2000"
-BAG = 80
 
 
 @dataclass(frozen=True)
@@ -33,22 +31,6 @@ class Speed:
     lookups: int
     rtl_seconds: float
     golden_seconds: float
-
-
-def uniform_run(
-    preset: MemoryPreset, size: int, lookups: int, settings: RunSettings, seed: int
-) -> ChannelRun:
-    """Uniformly random rows of a table over half of the channel, in bags of 80."""
-    rows = preset.capacity.pseudo_channel_mib * 2**20 // 2 // size
-    bags = lookups // BAG
-    return ChannelRun(
-        preset=preset,
-        tables=place_tables(preset, [(rows, size)]),
-        bag_tables=np.zeros(bags, dtype=np.int64),
-        bag_lengths=np.full(bags, BAG, dtype=np.int64),
-        indices=np.random.default_rng(seed).integers(0, rows, bags * BAG),
-        settings=settings,
-    )
 
 
 def measure_speed(preset: MemoryPreset, lookups: int, seed: int) -> Speed:
