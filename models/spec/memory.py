@@ -43,13 +43,20 @@ class Timing(BaseModel):
 
 
 class Organization(BaseModel):
-    """What one (pseudo) channel consists of. `rows` counts per bank, `row_bytes` is the page."""
+    """What one channel (HBM: pseudo channel) consists of.
+
+    `rows` counts per bank, `row_bytes` is the page. `command_bus`: HBM has a row and a column bus,
+    the others share one. `activate_clocks`: clocks for which an ACT takes the row bus.
+    """
 
     model_config = FROZEN
     data_rate_mtps: int = Field(gt=0)
     bus_bits: Literal[16, 32, 64]
     burst_length: Literal[4, 8, 16]
-    stack_ids: Literal[1, 2, 4]
+    command_bus: Literal["separate", "shared"] = "separate"
+    activate_clocks: Literal[1, 2] = 1
+    ranks: Literal[1, 2, 4] = 1
+    stack_ids: Literal[1, 2, 4] = 1
     bank_groups: Literal[2, 4, 8]
     banks_per_group: Literal[2, 4, 8]
     rows: int = Field(gt=0, le=1 << 20)
@@ -67,55 +74,77 @@ class Capacity(BaseModel):
 
 
 class Timings(BaseModel):
-    """JEDEC's names, of the rules that reads and all-bank refresh meet."""
+    """JEDEC's names. `tRCD` is for reads, `tRCD_WR` for writes; `tRTRS` is between ranks.
+
+    `tRFCpb` and `tRREFD` are given where the device has per-bank refresh. `visit_gap` belongs to
+    calibrated presets alone: clocks after a request's last burst in which no burst may start.
+    """
 
     model_config = FROZEN
     tCL: Timing
+    tCWL: Timing
     tRCD: Timing
+    tRCD_WR: Timing
     tRP: Timing
     tRAS: Timing
     tRC: Timing
     tRTP: Timing
+    tWR: Timing
+    tWTR_S: Timing
+    tWTR_L: Timing
     tCCD_S: Timing
     tCCD_L: Timing
-    tCCD_R: Timing
+    tCCD_R: Timing | None = None
+    tRTRS: Timing | None = None
     tRRD_S: Timing
     tRRD_L: Timing
     tFAW: Timing
     tREFI: Timing
     tRFC: Timing
+    tRFCpb: Timing | None = None
+    tRREFD: Timing | None = None
+    visit_gap: Timing | None = None
 
 
 class TimingClocks(BaseModel):
-    """`Timings` of a device in whole clocks of its own command clock."""
+    """`Timings` of a device in whole clocks of its own command clock; 0 where it has none."""
 
     model_config = FROZEN
     tCL: int
+    tCWL: int
     tRCD: int
+    tRCD_WR: int
     tRP: int
     tRAS: int
     tRC: int
     tRTP: int
+    tWR: int
+    tWTR_S: int
+    tWTR_L: int
     tCCD_S: int
     tCCD_L: int
     tCCD_R: int
+    tRTRS: int
     tRRD_S: int
     tRRD_L: int
     tFAW: int
     tREFI: int
     tRFC: int
+    tRFCpb: int
+    tRREFD: int
+    visit_gap: int
 
 
 class MemoryPreset(BaseModel):
-    """One memory device as a front-end sees it: a single pseudo channel.
+    """One memory device as a front-end sees it: a single channel (HBM: pseudo channel).
 
-    A bank's flat number is `(stack_id * banks_per_group + bank) * bank_groups + bank_group`, so
-    that consecutive numbers rotate over bank groups.
+    A bank's flat number is `((rank * stack_ids + stack_id) * banks_per_group + bank) * bank_groups
+    + bank_group`, so that consecutive numbers rotate over bank groups.
     """
 
     model_config = FROZEN
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")
-    family: Literal["hbm2"]
+    family: Literal["hbm2", "hbm3", "ddr4", "gddr6"]
     description: str
     organization: Organization
     capacity: Capacity
@@ -123,28 +152,44 @@ class MemoryPreset(BaseModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        org, clocks = self.organization, self.clocks
+        self._check_organization()
+        self._check_timings()
+        return self
+
+    def _check_organization(self) -> None:
+        org = self.organization
         held = org.rows * org.row_bytes * self.banks
         if held != self.capacity.pseudo_channel_mib << 20:
             raise ValueError(
                 f"capacity of {self.capacity.pseudo_channel_mib} MiB does not match "
                 f"{org.rows} rows x {org.row_bytes} B x {self.banks} banks = {held >> 20} MiB"
             )
-        if not 16 <= self.banks <= 64:
-            raise ValueError(f"{self.banks} banks per pseudo channel; supported are 16, 32 and 64")
-        if self.burst_bytes != 32 or org.bus_bits != 64:
+        if not 8 <= self.banks <= 64:
+            raise ValueError(f"{self.banks} banks per channel; supported are 8, 16, 32 and 64")
+        if self.burst_bytes not in (32, 64):
             raise ValueError(
-                f"a burst of {self.burst_bytes} B on {org.bus_bits} bits; "
-                "an HBM2 pseudo channel moves 32 B on 64 bits (burst length 4)"
+                f"a burst of {self.burst_bytes} B (burst length {org.burst_length} on "
+                f"{org.bus_bits} bits); expected 32 or 64 B"
             )
+
+    def _check_timings(self) -> None:
+        org, clocks = self.organization, self.clocks
         if clocks.tCCD_S < self.burst_clocks:
             raise ValueError(
                 f"tCCD_S of {clocks.tCCD_S} is shorter than the burst of {self.burst_clocks} clocks"
             )
+        for count, what, name in (
+            (org.stack_ids, "stack IDs", "tCCD_R"),
+            (org.ranks, "ranks", "tRTRS"),
+        ):
+            if count > 1 and not getattr(clocks, name):
+                raise ValueError(f"{name} is missing: the device has {count} {what}")
+        if bool(clocks.tRFCpb) != bool(clocks.tRREFD):
+            raise ValueError("tRFCpb and tRREFD go together: per-bank refresh needs both")
         for longer, shorter in (
             ("tCCD_L", "tCCD_S"),
-            ("tCCD_R", "tCCD_S"),
             ("tRRD_L", "tRRD_S"),
+            ("tWTR_L", "tWTR_S"),
             ("tFAW", "tRRD_S"),
             ("tRAS", "tRCD"),
             ("tREFI", "tRFC"),
@@ -154,16 +199,23 @@ class MemoryPreset(BaseModel):
                     f"{longer} of {getattr(clocks, longer)} clocks is shorter than "
                     f"{shorter} of {getattr(clocks, shorter)}"
                 )
-        if not clocks.tRAS < clocks.tRC <= clocks.tRAS + clocks.tRP:
+        if clocks.tCCD_R and clocks.tCCD_R < clocks.tCCD_S:
+            raise ValueError(
+                f"tCCD_R of {clocks.tCCD_R} clocks is shorter than tCCD_S of {clocks.tCCD_S}"
+            )
+        # Rounded up from nanoseconds each, the three may differ by a clock.
+        if not clocks.tRAS < clocks.tRC <= clocks.tRAS + clocks.tRP + 1:
             raise ValueError(
                 f"tRC of {clocks.tRC} clocks does not fit tRAS {clocks.tRAS} + tRP {clocks.tRP}"
             )
-        return self
+        if self.read_to_write < 1:
+            raise ValueError(f"tCWL of {clocks.tCWL} is too long for tCL of {clocks.tCL}")
 
     @property
     def clock_mhz(self) -> Fraction:
-        """Command clock in MHz: half the data rate."""
-        return Fraction(self.organization.data_rate_mtps, 2)
+        """Command clock in MHz: the one in which the channel moves `BEAT_BYTES` per clock."""
+        org = self.organization
+        return Fraction(org.data_rate_mtps * org.bus_bits, 8 * BEAT_BYTES)
 
     @property
     def clock_ghz(self) -> float:
@@ -172,17 +224,66 @@ class MemoryPreset(BaseModel):
     @cached_property
     def clocks(self) -> TimingClocks:
         """Every timing in whole clocks."""
+        given = {name: getattr(self.timing, name) for name in TimingClocks.model_fields}
         values = {
-            name: getattr(self.timing, name).in_clocks(self.clock_mhz)
-            for name in TimingClocks.model_fields
+            name: 0 if value is None else value.in_clocks(self.clock_mhz)
+            for name, value in given.items()
         }
         return TimingClocks(**values)
 
     @property
     def banks(self) -> int:
-        """Banks of the pseudo channel over all stack IDs."""
-        org = self.organization
-        return org.stack_ids * org.bank_groups * org.banks_per_group
+        """Banks of the channel over all ranks and stack IDs."""
+        return self.organization.ranks * self.banks_per_rank
+
+    @property
+    def banks_per_rank(self) -> int:
+        """Banks of one rank over all its stack IDs."""
+        return self.organization.stack_ids * self.banks_per_stack
+
+    @property
+    def banks_per_stack(self) -> int:
+        """Banks of one stack ID."""
+        return self.organization.bank_groups * self.organization.banks_per_group
+
+    @property
+    def per_bank_refresh(self) -> bool:
+        """The device has per-bank refresh."""
+        return self.clocks.tRFCpb > 0
+
+    @property
+    def per_bank_interval(self) -> int:
+        """tREFIpb, clocks per per-bank refresh: every bank once per tREFI (JESD235C)."""
+        return self.clocks.tREFI // self.banks
+
+    @property
+    def read_to_write(self) -> int:
+        """Clocks from a read to a write command, so that their data does not collide.
+
+        JESD79-4: read latency + burst + 2 for the preamble - write latency; the other families
+        have the same form.
+        """
+        return self.clocks.tCL + self.burst_clocks + 2 - self.clocks.tCWL
+
+    def write_to_read(self, *, same_group: bool) -> int:
+        """Clocks from a write to a read command of the same rank: data end + tWTR (JEDEC)."""
+        t = self.clocks
+        return t.tCWL + self.burst_clocks + (t.tWTR_L if same_group else t.tWTR_S)
+
+    @property
+    def write_to_precharge(self) -> int:
+        """Clocks from a write to the (auto-)precharge of its bank: data end + tWR (JEDEC)."""
+        return self.clocks.tCWL + self.burst_clocks + self.clocks.tWR
+
+    def rank_switch(self, *, write_before: bool, write_after: bool) -> int:
+        """Clocks between column commands to different ranks.
+
+        The data of the second begins tRTRS after that of the first ends, at the earliest.
+        """
+        t = self.clocks
+        before = t.tCWL if write_before else t.tCL
+        after = t.tCWL if write_after else t.tCL
+        return max(before + self.burst_clocks + t.tRTRS - after, 1)
 
     @property
     def burst_bytes(self) -> int:

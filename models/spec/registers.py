@@ -77,6 +77,8 @@ class Counter(IntEnum):
     """Position of the fatal lookup within its bag, from 0."""
     ERROR_INDEX = 20
     """The fatal index, as an unsigned 64-bit word."""
+    WRITES = 21
+    """Write bursts; a memory channel has none."""
 
 
 IDLE_CAUSES = tuple(counter for counter in Counter if counter.name.startswith("IDLE_"))
