@@ -1,4 +1,4 @@
-"""One run of a DRAM front-end alone: requests and settings in, commands, beats and counters back."""
+"""One run of a DRAM front-end alone: requests and settings in, commands and beats back."""
 
 from dataclasses import dataclass, field
 from typing import Annotated
@@ -16,7 +16,7 @@ REQUESTS = np.dtype([("bank", "<i4"), ("row", "<i4"), ("column", "<i4"), ("burst
 BEATS = np.dtype(
     [("cycle", "<i8"), ("tag", "<i4"), ("burst", "<i2"), ("beat", "<i2"), ("data", "<u8", (2,))]
 )
-"""One beat that came back: clock, tag, burst of the request, beat of the burst, 16 B (low, high)."""
+"""One beat that came back: clock, tag, burst of the request, beat of it, 16 B as two words."""
 
 WRITTEN = np.dtype([("cycle", "<i8"), ("tag", "<i4")])
 """One completed write: clock of its last beat on the bus, and its tag."""
