@@ -37,7 +37,7 @@ class Port:
 def _front_end(preset: MemoryPreset, parameters: EngineParameters) -> DramFrontEnd:
     return DramFrontEnd(
         preset,
-        tag_bits=LookupTag(parameters).size,
+        tag_bits=LookupTag(preset, parameters).size,
         queue_depth=parameters.queue_depth,
         maximum_outstanding=parameters.maximum_outstanding,
     )

@@ -52,6 +52,14 @@ def build_channel(
         return toolchain.build(TOPLEVEL, [PEERS[0], source, PEERS[1]], waves=waves)
 
 
+def dram_line(preset: MemoryPreset, seed: int, image: int) -> str:
+    """The line of run.txt that describes the DRAM to its peer."""
+    return (
+        f"dram 0 {preset.banks} {preset.banks_per_rank} {preset.bursts_per_row} "
+        f"{preset.burst_bytes} {seed} {image}"
+    )
+
+
 def register_writes(run: ChannelRun) -> list[tuple[int, int]]:
     """`(address, value)` of every register that `run` needs, RUN excepted."""
     slots, shift = slot_layout(run.parameters, run.preset, run.tables)
@@ -62,6 +70,8 @@ def register_writes(run: ChannelRun) -> list[tuple[int, int]]:
         (int(Register.SLOTS), slots),
         (int(Register.SLOT_SHIFT), shift),
         (int(Register.OUTPUT_FP32), int(run.settings.output == "fp32")),
+        (int(Register.PER_BANK), int(run.settings.per_bank)),
+        (int(Register.ROW_HITS), run.settings.row_hits),
     ]
     for number, table in enumerate(run.tables):
         base = TABLE_BASE + TABLE_STRIDE * number
@@ -97,7 +107,7 @@ def write_run(folder: Path, run: ChannelRun) -> None:
         f"source {BAG_SOURCE} {run.patterns.bags}\n"
         f"source {INDEX_SOURCE} {run.patterns.indices}\n"
         f"sink {POOLED_SINK} {run.patterns.pooled}\n"
-        f"dram 0 {run.preset.banks} {run.preset.bursts_per_row} {run.seed} {image}\n"
+        f"{dram_line(run.preset, run.seed, image)}\n"
     )
 
 

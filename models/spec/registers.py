@@ -25,6 +25,10 @@ class Register(IntEnum):
     """log2 of the accumulator words per bag slot."""
     OUTPUT_FP32 = 0x006
     """1 for FP32 results, 0 for FP16."""
+    PER_BANK = 0x007
+    """1 for per-bank refresh in place of all-bank refresh."""
+    ROW_HITS = 0x008
+    """Requests per activation at most; 0 closes every row after one request."""
 
 
 TABLE_BASE = 0x100

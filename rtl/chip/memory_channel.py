@@ -75,7 +75,7 @@ class MemoryChannel(wiring.Component):
         )
         wiring.connect(m, wiring.flipped(self.bags), issue.bags)
         wiring.connect(m, wiring.flipped(self.indices), issue.indices)
-        wiring.connect(m, issue.requests, front_end.requests)
+        wiring.connect(m, issue.requests, front_end.reads)
         wiring.connect(m, wiring.flipped(self.dram), front_end.dram)
         wiring.connect(m, wiring.flipped(self.pooled), pooling.pooled)
 
@@ -94,6 +94,8 @@ class MemoryChannel(wiring.Component):
             front_end.run.eq(registers.run),
             front_end.outstanding.eq(registers.outstanding),
             front_end.refresh_group.eq(registers.refresh_group),
+            front_end.per_bank.eq(registers.per_bank),
+            front_end.row_hits.eq(registers.row_hits),
             slots.slots.eq(registers.slots),
             pooling.slot_shift.eq(registers.slot_shift),
             pooling.fp32.eq(registers.output_fp32),
@@ -140,7 +142,7 @@ class MemoryChannel(wiring.Component):
         """Counters and status words to the register file."""
         events = {
             Counter.ACTIVATES: front_end.activate,
-            Counter.READS: front_end.read,
+            Counter.READS: front_end.move_read,
             Counter.REFRESHES: front_end.refresh,
             Counter.LOOKUPS: issue.lookups,
             Counter.CLAMPED: issue.clamped,

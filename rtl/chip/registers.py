@@ -15,6 +15,7 @@ from recspeed.models.spec.registers import (
     TableRegister,
 )
 from recspeed.models.spec.timing import MAXIMUM_REFRESH_DEBT
+from recspeed.rtl.dram.bank_machine import HIT_BITS
 from recspeed.rtl.dram.signature import bits
 from recspeed.rtl.pooling.signature import BAG_NUMBER_BITS, TABLE_BITS
 
@@ -46,6 +47,8 @@ class ChannelRegisters(wiring.Component):
             Register.SLOTS: bits(parameters.bag_slots + 1),
             Register.SLOT_SHIFT: bits(bits(parameters.accumulator_words) + 1),
             Register.OUTPUT_FP32: 1,
+            Register.PER_BANK: 1,
+            Register.ROW_HITS: HIT_BITS,
         }
         super().__init__(
             {

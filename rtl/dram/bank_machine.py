@@ -1,145 +1,210 @@
 """One bank: the requests that wait for it, the one that has its row open, and its own timers."""
 
-from amaranth.hdl import Module, Signal, unsigned
-from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.rtl.dram.signature import ReadRequest
+from recspeed.rtl.dram.request_queue import AGE_BITS, QueueEntry, RequestQueue
 from recspeed.rtl.lib.timer import Timer
 
-__all__ = ["AGE_BITS", "BankMachine"]
+__all__ = ["BankMachine"]
 
-AGE_BITS = 16
-"""Width of a request's age. A bank's queue drains within a few thousand requests of other banks."""
+HIT_BITS = 8
 
 
 class BankMachine(wiring.Component):
-    """Queue, row state and bank-scope timing (JESD235C: tRCD, tRC, tRAS, tRTP, tRP) of one bank.
+    """Queues, row state and timing of a bank (JEDEC: tRCD, tRC, tRAS, tRP, tRTP, tWR, tRFCpb).
 
-    Closed page: a row is opened for one request and closed by the auto-precharge of its last burst.
+    A row is opened for one request and closed by the auto-precharge of its last burst, unless row
+    hits are on and the next request of the same direction is for the same row.
+
+    Parameters
+    ----------
+    writes : bool
+        The bank has a queue for writes too.
 
     Members
     -------
-    push, request, age : In
-        Enqueue `request` with `age`. Not while `full`.
-    full, waiting : Out(1)
-        The queue takes no more; the queue holds a request.
+    push_read, read_entry, push_write, write_entry : In
+        Enqueue a request of that direction. Not while its queue is full.
+    full_read, full_write, waiting_read, waiting_write : Out(1)
+        State of the queues; the write ones are 0 without writes.
+    open_writes : In(1)
+        Rows are opened for writes, else for reads.
+    move_writes : In(1)
+        Bursts are moved for writes, else for reads.
     head_age, head_row : Out
-        Of the oldest waiting request.
+        Of the oldest request that waits in the direction that rows are opened for.
     activate : In(1)
-        ACT for the oldest waiting request, decided in this clock. Only while `can_activate`.
-    read : In(1)
-        A read of the next burst, decided in this clock. Only while `can_read`.
-    active : Out(1)
-        A request has the row open.
+        ACT for it, decided in this clock. Only while `can_activate`.
+    move : In(1)
+        A column command for the next burst, decided in this clock. Only while `can_move`.
+    refresh : In(1)
+        REFpb, decided in this clock. Only while the bank is not active and `timer_expired`.
+    row_hits : In, keep_permitted : In(1)
+        Requests per activation at most (0: row hits are off); nothing speaks against a row hit now.
+    active, active_write : Out(1)
+        A request has the row open; it is a write.
     timer_expired : Out(1)
-        The bank's own timers permit ACT, and REF where the bank is not active.
-    can_activate, can_read : Out(1)
-        What the bank's own state and timers permit.
-    active_age, column, burst, last, tag : Out
-        The open request: its age, DRAM burst address of its next read, that read's number in the
-        request, whether it is the last one, and the tag.
+        The bank's own timers permit ACT, REF and REFpb where the bank is not active.
+    waiting, can_activate, can_move : Out(1)
+        A request waits in the direction that rows are opened for; what state and timers permit.
+    active_age, column, burst, last, close, tag : Out
+        The open request: its age, DRAM burst address of its next burst, that burst's number in the
+        request, whether it is the last one, whether it closes the row, and the tag.
 
     Timing: a pushed request waits from the next clock on; `activate` in clock t makes `active` from
-    t + 1 and permits reads from t + tRCD.
+    t + 1 and permits column commands from t + tRCD (writes: t + tRCD_WR) on.
     """
 
-    def __init__(self, preset: MemoryPreset, tag_bits: int, queue_depth: int):
+    def __init__(self, preset: MemoryPreset, tag_bits: int, queue_depth: int, *, writes: bool):
         self.preset = preset
+        self.tag_bits = tag_bits
         self.queue_depth = queue_depth
-        self.request_layout = ReadRequest(preset, tag_bits)
-        fields = self.request_layout.members
+        self.writes = writes
+        self.entry_layout = QueueEntry(preset, tag_bits)
+        fields = self.entry_layout.members
         super().__init__(
             {
-                "push": In(1),
-                "request": In(self.request_layout),
-                "age": In(AGE_BITS),
-                "full": Out(1),
-                "waiting": Out(1),
+                "push_read": In(1),
+                "read_entry": In(self.entry_layout),
+                "push_write": In(1),
+                "write_entry": In(self.entry_layout),
+                "full_read": Out(1),
+                "full_write": Out(1),
+                "waiting_read": Out(1),
+                "waiting_write": Out(1),
+                "open_writes": In(1),
+                "move_writes": In(1),
                 "head_age": Out(AGE_BITS),
                 "head_row": Out(fields["row"]),
                 "activate": In(1),
-                "read": In(1),
+                "move": In(1),
+                "refresh": In(1),
+                "row_hits": In(HIT_BITS),
+                "keep_permitted": In(1),
                 "active": Out(1),
+                "active_write": Out(1),
                 "timer_expired": Out(1),
+                "waiting": Out(1),
                 "can_activate": Out(1),
-                "can_read": Out(1),
+                "can_move": Out(1),
                 "active_age": Out(AGE_BITS),
                 "column": Out(fields["column"]),
                 "burst": Out(fields["bursts"]),
                 "last": Out(1),
+                "close": Out(1),
                 "tag": Out(tag_bits),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        t = self.preset.clocks
-        fields = self.request_layout.members
-        entry = data.StructLayout(
-            {
-                "row": fields["row"],
-                "column": fields["column"],
-                "bursts": fields["bursts"],
-                "tag": fields["tag"],
-                "age": unsigned(AGE_BITS),
-            }
-        )
-        m.submodules.queue = queue = Memory(shape=entry, depth=self.queue_depth, init=[])
-        write = queue.write_port()
-        head = queue.read_port(domain="comb")
-        write_pointer = Signal(range(self.queue_depth))
-        read_pointer = Signal(range(self.queue_depth))
-        level = Signal(range(self.queue_depth + 1))
-        m.d.comb += [
-            write.en.eq(self.push),
-            write.addr.eq(write_pointer),
-            write.data.age.eq(self.age),
-            head.addr.eq(read_pointer),
-            self.full.eq(level == self.queue_depth),
-            self.waiting.eq(level != 0),
-            self.head_age.eq(head.data.age),
-            self.head_row.eq(head.data.row),
-        ]
-        m.d.comb += [
-            write.data[name].eq(self.request[name]) for name in ("row", "column", "bursts", "tag")
-        ]
-        m.d.sync += level.eq(level + self.push - self.activate)
-        with m.If(self.push):
-            m.d.sync += write_pointer.eq(write_pointer + 1)
-        with m.If(self.activate):
-            m.d.sync += read_pointer.eq(read_pointer + 1)
+        head = Signal(self.entry_layout)
+        next_hit = Signal(self.entry_layout)
+        hit_waits = Signal()
+        keep = Signal()
+        self._queues(m, head, next_hit, hit_waits, keep)
+        self._timers(m)
 
-        bank_timer = Timer(max(t.tRC, t.tRAS + t.tRP, t.tRTP + t.tRP), "bank")
-        bank_timer.set(self.activate, max(t.tRC, t.tRAS + t.tRP))
-        bank_timer.set(self.read & self.last, t.tRTP + t.tRP)
-        bank_timer.elaborate_into(m)
-        column_timer = Timer(t.tRCD, "column")
-        column_timer.set(self.activate, t.tRCD)
-        column_timer.elaborate_into(m)
-
+        fields = self.entry_layout.members
         bursts = Signal(fields["bursts"])
         first_column = Signal(fields["column"])
+        open_row = Signal(fields["row"])
+        served = Signal(HIT_BITS)
         m.d.comb += [
-            self.timer_expired.eq(bank_timer.expired),
-            self.can_activate.eq(self.waiting & ~self.active & bank_timer.expired),
-            self.can_read.eq(self.active & column_timer.expired),
+            self.head_age.eq(head.age),
+            self.head_row.eq(head.row),
+            self.can_activate.eq(self.waiting & ~self.active & self.timer_expired),
             self.column.eq(first_column + self.burst),
             self.last.eq(self.burst == bursts),
+            keep.eq(
+                (served < self.row_hits)
+                & self.keep_permitted
+                & hit_waits
+                & (next_hit.row == open_row)
+            ),
+            self.close.eq(self.last & ~keep),
         ]
-        with m.If(self.activate):
-            m.d.sync += [
-                self.active.eq(1),
-                self.active_age.eq(head.data.age),
-                first_column.eq(head.data.column),
-                bursts.eq(head.data.bursts),
+
+        def load(entry):
+            return [
+                self.active_age.eq(entry.age),
+                first_column.eq(entry.column),
+                bursts.eq(entry.bursts),
                 self.burst.eq(0),
-                self.tag.eq(head.data.tag),
+                self.tag.eq(entry.tag),
             ]
-        with m.If(self.read):
+
+        with m.If(self.activate):
+            m.d.sync += [self.active.eq(1), open_row.eq(head.row), served.eq(1), *load(head)]
+            if self.writes:
+                m.d.sync += self.active_write.eq(self.open_writes)
+        with m.If(self.move):
             m.d.sync += self.burst.eq(self.burst + 1)
-            with m.If(self.last):
+            with m.If(self.last & keep):
+                m.d.sync += [served.eq(served + 1), *load(next_hit)]
+            with m.Elif(self.last):
                 m.d.sync += self.active.eq(0)
         return m
+
+    def _queues(self, m, head, next_hit, hit_waits, keep):
+        """One queue per direction; the one that rows are opened for shows its head."""
+        m.submodules.read_queue = reads = RequestQueue(self.preset, self.tag_bits, self.queue_depth)
+        next_is_kept = self.move & self.last & keep
+        m.d.comb += [
+            reads.push.eq(self.push_read),
+            reads.entry.eq(self.read_entry),
+            self.full_read.eq(reads.full),
+            self.waiting_read.eq(reads.waiting),
+        ]
+        if not self.writes:
+            m.d.comb += [
+                reads.pop.eq(self.activate | next_is_kept),
+                head.eq(reads.head),
+                next_hit.eq(reads.head),
+                hit_waits.eq(reads.waiting),
+                self.waiting.eq(reads.waiting),
+            ]
+            return
+        m.submodules.write_queue = writes = RequestQueue(
+            self.preset, self.tag_bits, self.queue_depth
+        )
+        m.d.comb += [
+            writes.push.eq(self.push_write),
+            writes.entry.eq(self.write_entry),
+            self.full_write.eq(writes.full),
+            self.waiting_write.eq(writes.waiting),
+            head.eq(Mux(self.open_writes, writes.head, reads.head)),
+            self.waiting.eq(Mux(self.open_writes, writes.waiting, reads.waiting)),
+            next_hit.eq(Mux(self.active_write, writes.head, reads.head)),
+            hit_waits.eq(Mux(self.active_write, writes.waiting, reads.waiting)),
+            reads.pop.eq((self.activate & ~self.open_writes) | (next_is_kept & ~self.active_write)),
+            writes.pop.eq((self.activate & self.open_writes) | (next_is_kept & self.active_write)),
+        ]
+
+    def _timers(self, m):
+        """The bank's own spacing of ACT, column commands, precharge and refresh."""
+        t = self.preset.clocks
+        row_cycle = max(t.tRC, t.tRAS + t.tRP)
+        after_read = t.tRTP + t.tRP
+        after_write = self.preset.write_to_precharge + t.tRP
+        bank_timer = Timer(max(row_cycle, after_read, after_write, t.tRFCpb), "bank")
+        bank_timer.set(self.activate, row_cycle)
+        bank_timer.set(self.move & self.close & ~self.active_write, after_read)
+        if self.writes:
+            bank_timer.set(self.move & self.close & self.active_write, after_write)
+        if t.tRFCpb:
+            bank_timer.set(self.refresh, t.tRFCpb)
+        bank_timer.elaborate_into(m)
+        column_timer = Timer(max(t.tRCD, t.tRCD_WR), "column")
+        column_timer.set(self.activate & ~self.open_writes, t.tRCD)
+        if self.writes:
+            column_timer.set(self.activate & self.open_writes, t.tRCD_WR)
+        column_timer.elaborate_into(m)
+        of_mode = self.active & (self.active_write == self.move_writes)
+        m.d.comb += [
+            self.timer_expired.eq(bank_timer.expired),
+            self.can_move.eq((of_mode if self.writes else self.active) & column_timer.expired),
+        ]

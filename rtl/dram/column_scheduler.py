@@ -1,11 +1,11 @@
-"""The column command slot: which open bank is read in this clock."""
+"""The column command slot: which open bank moves a burst in this clock."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.rtl.dram.bank_machine import AGE_BITS
+from recspeed.rtl.dram.request_queue import AGE_BITS
 from recspeed.rtl.dram.signature import BankAddress, bits
 from recspeed.rtl.lib.arbiter import OldestReady
 from recspeed.rtl.lib.timer import Timer
@@ -14,86 +14,170 @@ __all__ = ["ColumnScheduler"]
 
 
 class ColumnScheduler(wiring.Component):
-    """Reads for the oldest open request that tCCD_S, tCCD_L and tCCD_R permit.
+    """Moves a burst for the oldest open request that column spacing and turnarounds permit.
 
     The latest bank group is ready again at tCCD_L only and the others at tCCD_S, so the bursts of
-    two or more vectors interleave over bank groups; with several stack IDs, reads stay on one while
-    it has ready banks.
+    two or more vectors interleave over bank groups; with several stack IDs or ranks, bursts stay on
+    one while it has ready banks. Timers are those of docs/dram.md, "Column slot"; the ones that a
+    device or a front-end without writes cannot need are left out.
 
     Members
     -------
-    can_read : In(banks)
-        Banks that may be read as far as they are concerned.
+    can_move : In(banks)
+        Banks that may move a burst as far as they are concerned, of the present direction.
+    last : In(banks)
+        The bank's next burst is the last of its request.
     age : In for each bank
         Age of the request that is open.
-    read : Out(1), bank : Out, grant : Out(banks)
-        A read is decided in this clock, for that bank, and the same one-hot.
-    waits_on_group, waits_on_stack : Out(1)
-        No read is decided though a bank could be read: column spacing forbids it, within one stack
-        ID, or only for the change of stack IDs (tCCD_R).
+    writing : In(1)
+        The present direction.
+    slot_free : In(1)
+        No other command takes the column slot.
+    move : Out(1), bank : Out, grant : Out(banks)
+        A column command is decided in this clock, for that bank, and the same one-hot.
+    waits_on_spacing, waits_on_turn : Out(1)
+        No command is decided though a bank could move: column spacing (tCCD_S, tCCD_L) alone
+        forbids it for some bank, or a turnaround does for every one.
 
     Timing: combinational from the registers; its timers follow in the next clock.
     """
 
-    def __init__(self, preset: MemoryPreset):
+    def __init__(self, preset: MemoryPreset, *, writes: bool):
         self.preset = preset
+        self.writes = writes
         super().__init__(
             {
-                "can_read": In(preset.banks),
+                "can_move": In(preset.banks),
+                "last": In(preset.banks),
                 "age": In(AGE_BITS).array(preset.banks),
-                "read": Out(1),
+                "writing": In(1),
+                "slot_free": In(1),
+                "move": Out(1),
                 "bank": Out(bits(preset.banks)),
                 "grant": Out(preset.banks),
-                "waits_on_group": Out(1),
-                "waits_on_stack": Out(1),
+                "waits_on_spacing": Out(1),
+                "waits_on_turn": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        t = self.preset.clocks
-        banks = self.preset.banks
-        stacks = self.preset.organization.stack_ids
         address = BankAddress(self.preset)
-        m.submodules.arbiter = arbiter = OldestReady(banks, AGE_BITS)
+        m.submodules.arbiter = arbiter = OldestReady(self.preset.banks, AGE_BITS)
 
-        spacing = Timer(t.tCCD_S, "tCCD_S")
-        spacing.set(self.read, t.tCCD_S)
-        spacing.elaborate_into(m)
-        turnaround = Timer(t.tCCD_R, "tCCD_R")
-        turnaround.set(self.read, t.tCCD_R)
-        turnaround.elaborate_into(m)
+        def moves(name, belongs):
+            hit = Signal(name=f"move_{name}")
+            granted = Cat(self.grant[bank] for bank in address.banks if belongs(bank))
+            m.d.comb += hit.eq(granted.any())
+            return hit
 
-        groups = []
-        for group in range(address.group(banks - 1) + 1):
-            members = [self.grant[bank] for bank in range(banks) if address.group(bank) == group]
-            timer = Timer(t.tCCD_L, f"tCCD_L_{group}")
-            timer.set(Cat(members).any(), t.tCCD_L)
-            timer.elaborate_into(m)
-            groups.append(timer)
-
-        latest_stack = Signal(range(max(stacks, 2)))
-        stack_permitted = Signal(stacks)
-        for stack in range(stacks):
-            m.d.comb += stack_permitted[stack].eq(turnaround.expired | (latest_stack == stack))
-        if stacks > 1:
-            with m.If(self.read):
-                m.d.sync += latest_stack.eq(self.bank >> bits(address.banks_per_stack))
-
-        permitted = Signal(banks)
-        for bank in range(banks):
-            m.d.comb += [
-                permitted[bank].eq(stack_permitted[address.stack(bank)]),
-                arbiter.ready[bank].eq(
-                    self.can_read[bank] & permitted[bank] & groups[address.group(bank)].expired
-                ),
-                arbiter.age[bank].eq(self.age[bank]),
-            ]
+        ranks = [
+            moves(f"rank_{rank}", lambda bank, rank=rank: address.rank(bank) == rank)
+            for rank in address.ranks
+        ]
+        groups = [
+            moves(f"group_{group}", lambda bank, group=group: address.group(bank) == group)
+            for group in address.groups
+        ]
+        stacks = [
+            moves(f"stack_{stack}", lambda bank, stack=stack: address.stack(bank) == stack)
+            for stack in address.stacks
+        ]
+        spacing = self._spacing(m, ranks, groups)
+        turned = self._turns(m, ranks, stacks, groups)
+        for bank in address.banks:
+            m.d.comb += arbiter.age[bank].eq(self.age[bank])
+        open_turned = Signal(self.preset.banks)
         m.d.comb += [
-            self.read.eq(arbiter.valid & spacing.expired),
+            open_turned.eq(self.can_move & turned),
+            arbiter.ready.eq(open_turned & spacing),
+            self.move.eq(arbiter.valid & self.slot_free),
             self.bank.eq(arbiter.index),
-            self.grant.eq(Mux(self.read, 1 << self.bank, 0)),
-            self.waits_on_group.eq(~self.read & (self.can_read & permitted).any()),
-            self.waits_on_stack.eq(~self.read & self.can_read.any() & ~self.waits_on_group),
+            self.grant.eq(Mux(self.move, 1 << self.bank, 0)),
+            self.waits_on_spacing.eq(~self.move & open_turned.any()),
+            self.waits_on_turn.eq(~self.move & self.can_move.any() & ~open_turned.any()),
         ]
         return m
+
+    def _timer(self, m, name, settings):
+        """A timer of `(when, clocks)` settings; its `expired`."""
+        timer = Timer(max(clocks for _, clocks in settings), name)
+        for when, clocks in settings:
+            timer.set(when, clocks)
+        timer.elaborate_into(m)
+        return timer.expired
+
+    def _spacing(self, m, ranks, groups):
+        """Banks that tCCD_S and tCCD_L permit."""
+        t = self.preset.clocks
+        address = BankAddress(self.preset)
+        short = [
+            self._timer(m, f"tCCD_S_{rank}", [(hit, t.tCCD_S)]) for rank, hit in enumerate(ranks)
+        ]
+        long = [
+            self._timer(m, f"tCCD_L_{group}", [(hit, t.tCCD_L)]) for group, hit in enumerate(groups)
+        ]
+        permitted = Signal(self.preset.banks, name="spacing_permits")
+        m.d.comb += permitted.eq(
+            Cat(short[address.rank(bank)] & long[address.group(bank)] for bank in address.banks)
+        )
+        return permitted
+
+    def _turns(self, m, ranks, stacks, groups):
+        """Banks that no change of stack ID, rank or direction, and no visit gap, holds back."""
+        t = self.preset.clocks
+        address = BankAddress(self.preset)
+        gap = Const(1)
+        if t.visit_gap:
+            gap = self._timer(
+                m, "visit_gap", [((self.grant & self.last).any(), t.tCCD_S + t.visit_gap)]
+            )
+        by_stack = [Const(1) for _ in stacks]
+        if self.preset.organization.stack_ids > 1:
+            for stack in address.stacks:
+                others = [
+                    (hit, t.tCCD_R)
+                    for other, hit in enumerate(stacks)
+                    if other != stack
+                    and address.rank_of_stack(other) == address.rank_of_stack(stack)
+                ]
+                by_stack[stack] = self._timer(m, f"stack_turn_{stack}", others)
+        by_rank = [self._rank_turn(m, rank, ranks) for rank in address.ranks]
+        by_group = [Const(1) for _ in groups]
+        if self.writes:
+            clocks = self.preset.write_to_read(same_group=True)
+            for group, hit in enumerate(groups):
+                expired = self._timer(m, f"tWTR_L_{group}", [(hit & self.writing, clocks)])
+                by_group[group] = expired | self.writing
+        permitted = Signal(self.preset.banks, name="turn_permits")
+        m.d.comb += permitted.eq(
+            Cat(
+                by_stack[address.stack(bank)]
+                & by_rank[address.rank(bank)]
+                & by_group[address.group(bank)]
+                & gap
+                for bank in address.banks
+            )
+        )
+        return permitted
+
+    def _rank_turn(self, m, rank, ranks):
+        """Whether bursts of the present direction may follow in `rank` what went before."""
+        preset = self.preset
+        own = ranks[rank]
+        other = Cat(hit for number, hit in enumerate(ranks) if number != rank).any()
+        permits = []
+        for write_after in (False, True) if self.writes else (False,):
+            settings = []
+            if self.writes:
+                clocks = (
+                    preset.read_to_write if write_after else preset.write_to_read(same_group=False)
+                )
+                settings.append((own & (self.writing != write_after), clocks))
+            if len(ranks) > 1:
+                for write_before in (False, True) if self.writes else (False,):
+                    clocks = preset.rank_switch(write_before=write_before, write_after=write_after)
+                    settings.append((other & (self.writing == write_before), clocks))
+            name = f"rank_turn_{rank}_{'write' if write_after else 'read'}"
+            permits.append(self._timer(m, name, settings) if settings else Const(1))
+        return Mux(self.writing, permits[-1], permits[0])

@@ -1,24 +1,36 @@
-"""The DRAM front-end of a pseudo channel: row visits in, JEDEC commands out, tagged beats back."""
+"""The DRAM front-end of a channel: row visits in, JEDEC commands out, tagged beats back."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, unsigned
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.timing import MAXIMUM_REFRESH_DEBT
 from recspeed.rtl.dram.attribution import Attribution, Cause
-from recspeed.rtl.dram.bank_machine import AGE_BITS, BankMachine
+from recspeed.rtl.dram.bank_machine import HIT_BITS, BankMachine
 from recspeed.rtl.dram.column_scheduler import ColumnScheduler
-from recspeed.rtl.dram.refresh import Refresher
+from recspeed.rtl.dram.mode import LIMIT_BITS, ModeControl
+from recspeed.rtl.dram.per_bank_refresh import PerBankRefresher
+from recspeed.rtl.dram.refresh import AllBankRefresher
+from recspeed.rtl.dram.request_queue import AGE_BITS
 from recspeed.rtl.dram.return_path import ReturnPath
 from recspeed.rtl.dram.row_scheduler import RowScheduler
-from recspeed.rtl.dram.signature import DramBus, ReadRequest, ReadResponse
+from recspeed.rtl.dram.signature import (
+    BEAT_BITS,
+    MAXIMUM_BURSTS,
+    BankAddress,
+    DramBus,
+    ReadResponse,
+    Request,
+    bits,
+)
+from recspeed.rtl.dram.write_buffer import WRITE_BUFFER_BURSTS, WriteBuffer
 
 __all__ = ["DramFrontEnd"]
 
 
 class DramFrontEnd(wiring.Component):
-    """Closed-page reads with auto-precharge, oldest ready first, all-bank refresh (JESD235C).
+    """Oldest ready first, closed page, for every family (behaviour to the clock: docs/dram.md).
 
     Parameters
     ----------
@@ -27,164 +39,346 @@ class DramFrontEnd(wiring.Component):
     tag_bits : int
         Width of a request's tag.
     queue_depth : int
-        Requests that can wait per bank, a power of two.
+        Requests that can wait per bank and direction, a power of two.
     maximum_outstanding : int
         Largest value of `outstanding`.
+    writes : bool
+        With write queues, write buffer and turnarounds; without them the write members stay idle.
 
     Members
     -------
     run : In(1)
-        Refresh counts clocks from the first one in which this is 1. Hold `requests.valid` at 0
+        Refresh counts clocks from the first one in which this is 1. Hold the streams' `valid` at 0
         before.
-    outstanding : In
-        Bursts that may be between acceptance and their last beat. A larger request is taken alone.
-    refresh_group : In
-        All-bank refreshes per group; 0 for none.
-    requests : In stream of ReadRequest
+    outstanding, write_buffer : In
+        Read bursts in flight, write bursts in the buffer, at most. A larger request is taken alone.
+    refresh_group, per_bank : In
+        All-bank refreshes per group, 0 for none; per-bank refresh in their place.
+    turnaround_limit, row_hits : In
+        Clocks until a direction yields; requests per activation (0: one).
+    reads, writes : In stream of Request; write_data : In stream of beats
     response_valid : Out(1), response : Out(ReadResponse)
         Beats; they cannot be stalled. Beats of one request come in order, those of several
         interleave.
+    written : Out(1), written_tag : Out
+        A write's last beat is on the bus.
     dram : Out(DramBus)
     cause : Out(Cause)
         What this clock is spent on.
-    activate, read, refresh : Out(1)
+    activate, move_read, move_write, refresh : Out(1)
         Commands decided in this clock, for counting.
 
-    Timing: a request accepted in clock t is activated in t + 1 at the earliest, read tRCD later; a
-    command is on the bus one clock after its decision; the beats of a read on the bus in clock c
-    are the response in c + tCL and the clock after. One request per clock is accepted while its
-    bank's queue and `outstanding` permit.
+    Timing: a request accepted in clock t is activated in t + 1 at the earliest; a command is on the
+    bus one clock after its decision; the beats of a read on the bus in clock c are the response
+    from c + tCL on. One read and one beat of write data are taken per clock while queues and limits
+    permit.
     """
 
     def __init__(
-        self, preset: MemoryPreset, *, tag_bits: int, queue_depth: int, maximum_outstanding: int
+        self,
+        preset: MemoryPreset,
+        *,
+        tag_bits: int,
+        queue_depth: int,
+        maximum_outstanding: int,
+        writes: bool = False,
     ):
         self.preset = preset
         self.tag_bits = tag_bits
         self.queue_depth = queue_depth
         self.maximum_outstanding = maximum_outstanding
+        self.has_writes = writes
+        request = Request(preset, tag_bits)
         super().__init__(
             {
                 "run": In(1),
                 "outstanding": In(range(maximum_outstanding + 1)),
+                "write_buffer": In(bits(WRITE_BUFFER_BURSTS + 1)),
                 "refresh_group": In(range(MAXIMUM_REFRESH_DEBT + 1)),
-                "requests": In(stream.Signature(ReadRequest(preset, tag_bits))),
+                "per_bank": In(1),
+                "turnaround_limit": In(LIMIT_BITS),
+                "row_hits": In(HIT_BITS),
+                "reads": In(stream.Signature(request)),
+                "writes": In(stream.Signature(request)),
+                "write_data": In(stream.Signature(BEAT_BITS)),
                 "response_valid": Out(1),
                 "response": Out(ReadResponse(preset, tag_bits)),
+                "written": Out(1),
+                "written_tag": Out(tag_bits),
                 "dram": Out(DramBus(preset)),
                 "cause": Out(Cause),
                 "activate": Out(1),
-                "read": Out(1),
+                "move_read": Out(1),
+                "move_write": Out(1),
                 "refresh": Out(1),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
-        banks = self.preset.banks
-        machines = [BankMachine(self.preset, self.tag_bits, self.queue_depth) for _ in range(banks)]
-        for number, machine in enumerate(machines):
-            m.submodules[f"bank_{number}"] = machine
-        m.submodules.rows = rows = RowScheduler(self.preset)
-        m.submodules.columns = columns = ColumnScheduler(self.preset)
-        m.submodules.refresher = refresher = Refresher(self.preset)
-        m.submodules.returns = returns = ReturnPath(self.preset, self.tag_bits)
-        m.submodules.attribution = attribution = Attribution(self.preset)
+        preset = self.preset
+        # A queued write carries its place in the write buffer beside the user's tag.
+        place = bits(WRITE_BUFFER_BURSTS)
+        tag_fields = {"tag": unsigned(self.tag_bits)}
+        if self.has_writes:
+            tag_fields |= {"first": unsigned(place), "number": unsigned(place)}
+        self.tag_layout = data.StructLayout(tag_fields)
 
-        self._accept(m, machines, returns)
-
-        for number, machine in enumerate(machines):
-            m.d.comb += [
-                machine.activate.eq(rows.grant[number]),
-                machine.read.eq(columns.grant[number]),
-                rows.can_activate[number].eq(machine.can_activate),
-                rows.age[number].eq(machine.head_age),
-                columns.can_read[number].eq(machine.can_read),
-                columns.age[number].eq(machine.active_age),
-                attribution.waiting[number].eq(machine.waiting & ~machine.active),
-            ]
-        active = Signal(banks)
-        m.d.comb += [
-            active.eq(Cat(machine.active for machine in machines)),
-            refresher.run.eq(self.run),
-            refresher.group.eq(self.refresh_group),
-            refresher.banks_idle.eq(
-                (active == 0) & Cat(machine.timer_expired for machine in machines).all()
-            ),
-            rows.blocked.eq(refresher.busy),
-            attribution.read.eq(columns.read),
-            attribution.activate.eq(rows.activate),
-            attribution.refresh_busy.eq(refresher.busy),
-            attribution.waits_on_group.eq(columns.waits_on_group),
-            attribution.waits_on_stack.eq(columns.waits_on_stack),
-            attribution.can_activate.eq(rows.can_activate),
-            attribution.window_open.eq(rows.window_open),
-            attribution.active.eq(active != 0),
-            self.cause.eq(attribution.cause),
-            self.activate.eq(rows.activate),
-            self.read.eq(columns.read),
-            self.refresh.eq(refresher.refresh),
+        self.machines = [
+            BankMachine(preset, self.tag_layout.size, self.queue_depth, writes=self.has_writes)
+            for _ in range(preset.banks)
         ]
-        self._drive_bus(m, machines, rows, columns, refresher, returns)
+        for number, machine in enumerate(self.machines):
+            m.submodules[f"bank_{number}"] = machine
+        m.submodules.rows = self.rows = RowScheduler(preset)
+        m.submodules.columns = self.columns = ColumnScheduler(preset, writes=self.has_writes)
+        m.submodules.returns = self.returns = ReturnPath(preset, self.tag_bits)
+        self.open_writes = Signal()
+        self.move_writes = Signal()
+        self.refresh_slot = Signal()
+        self.refreshing = Signal(preset.banks)
+        self.barred = Signal(preset.banks)
+        self.victim = Signal(preset.banks)
+        self.refresh_due = Signal(preset.banks)
+
+        accepted_read = self._accept_reads(m)
+        accepted_write = self._accept_writes(m)
+        self._enqueue(m, accepted_read, accepted_write)
+        self._modes(m)
+        self._refresh(m)
+        self._schedule(m)
+        self._drive_bus(m)
+        self._attribute(m)
         return m
 
-    def _accept(self, m, machines, returns):
-        """Take a request if its bank's queue and the limit on bursts in flight permit."""
-        request = self.requests.payload
-        in_flight = Signal(range(self.maximum_outstanding + self.preset.bursts_per_row + 1))
-        age = Signal(AGE_BITS)
-        bursts = Signal(range(self.preset.bursts_per_row + 1))
-        queue_free = Signal()
-        accepted = Signal()
-        with m.Switch(request.bank):
-            for number, machine in enumerate(machines):
+    def _all(self, name):
+        """Member `name` of every bank machine, as one vector."""
+        return Cat(getattr(machine, name) for machine in self.machines)
+
+    def _of_bank(self, m, name, bank, member):
+        """Member of the machine of bank number `bank`, as a new signal."""
+        chosen = Signal.like(getattr(self.machines[0], member), name=name)
+        with m.Switch(bank):
+            for number, machine in enumerate(self.machines):
                 with m.Case(number):
-                    m.d.comb += queue_free.eq(~machine.full)
+                    m.d.comb += chosen.eq(getattr(machine, member))
+        return chosen
+
+    def _accept_reads(self, m):
+        """Take a read if its bank's queue and the limit on bursts in flight permit."""
+        request = self.reads.payload
+        in_flight = Signal(range(self.maximum_outstanding + MAXIMUM_BURSTS + 1))
+        bursts = Signal(range(MAXIMUM_BURSTS + 1))
+        full = self._of_bank(m, "read_queue_full", request.bank, "full_read")
+        accepted = Signal()
         m.d.comb += [
             bursts.eq(request.bursts + 1),
-            self.requests.ready.eq(
-                queue_free & ((in_flight == 0) | (in_flight + bursts <= self.outstanding))
+            self.reads.ready.eq(
+                ~full & ((in_flight == 0) | (in_flight + bursts <= self.outstanding))
             ),
-            accepted.eq(self.requests.valid & self.requests.ready),
+            accepted.eq(self.reads.valid & self.reads.ready),
         ]
-        m.d.sync += in_flight.eq(in_flight + Mux(accepted, bursts, 0) - returns.burst_done)
-        m.d.sync += age.eq(age + accepted)
-        for number, machine in enumerate(machines):
+        m.d.sync += in_flight.eq(in_flight + Mux(accepted, bursts, 0) - self.returns.burst_done)
+        return accepted
+
+    def _accept_writes(self, m):
+        """Take a write with its data if its bank's queue and the write buffer permit."""
+        if not self.has_writes:
+            return Const(0)
+        m.submodules.buffer = self.buffer = WriteBuffer(self.preset, self.tag_bits)
+        full = self._of_bank(m, "write_queue_full", self.writes.payload.bank, "full_write")
+        m.d.comb += [
+            self.buffer.limit.eq(self.write_buffer),
+            self.buffer.offered.eq(self.writes.valid & ~full),
+            self.buffer.bursts.eq(self.writes.payload.bursts),
+            self.writes.ready.eq(self.buffer.accept),
+            self.written.eq(self.buffer.written),
+            self.written_tag.eq(self.buffer.written_tag),
+        ]
+        wiring.connect(m, wiring.flipped(self.write_data), self.buffer.data)
+        return self.buffer.accept
+
+    def _enqueue(self, m, accepted_read, accepted_write):
+        """Number the accepted requests and put them into their banks' queues."""
+        for direction, port, accepted in (
+            ("read", self.reads, accepted_read),
+            ("write", self.writes, accepted_write),
+        ):
+            if direction == "write" and not self.has_writes:
+                continue
+            request = port.payload
+            age = Signal(AGE_BITS, name=f"{direction}_age")
+            m.d.sync += age.eq(age + accepted)
+            tag = Signal(self.tag_layout, name=f"{direction}_tag")
+            m.d.comb += tag.tag.eq(request.tag)
+            if direction == "write":
+                m.d.comb += [tag.first.eq(self.buffer.first), tag.number.eq(self.buffer.number)]
+            for number, machine in enumerate(self.machines):
+                entry = getattr(machine, f"{direction}_entry")
+                m.d.comb += [
+                    getattr(machine, f"push_{direction}").eq(accepted & (request.bank == number)),
+                    entry.row.eq(request.row),
+                    entry.column.eq(request.column),
+                    entry.bursts.eq(request.bursts),
+                    entry.tag.eq(tag),
+                    entry.age.eq(age),
+                ]
+
+    def _modes(self, m):
+        """For which direction rows are opened and bursts are moved."""
+        for machine in self.machines:
             m.d.comb += [
-                machine.push.eq(accepted & (request.bank == number)),
-                machine.request.eq(request),
-                machine.age.eq(age),
+                machine.open_writes.eq(self.open_writes),
+                machine.move_writes.eq(self.move_writes),
+                machine.row_hits.eq(self.row_hits),
+            ]
+        if not self.has_writes:
+            return
+        m.submodules.mode = mode = ModeControl()
+        active = self._all("active")
+        writing = self._all("active_write")
+        m.d.comb += [
+            mode.run.eq(self.run),
+            mode.limit.eq(self.turnaround_limit),
+            mode.reads_wait.eq(self._all("waiting_read").any()),
+            mode.writes_wait.eq(self._all("waiting_write").any()),
+            mode.reads_open.eq((active & ~writing).any()),
+            mode.writes_open.eq((active & writing).any()),
+            self.open_writes.eq(mode.open_writes),
+            self.move_writes.eq(mode.move_writes),
+        ]
+
+    def _refresh(self, m):
+        """All-bank refresh per rank and per-bank refresh; at most one of them is on."""
+        preset = self.preset
+        address = BankAddress(preset)
+        closed = self._all("timer_expired") & ~self._all("active")
+        taken = Const(0)
+        bus = self.dram
+        row_refresh = Signal()
+        row_per_bank = Signal()
+        refresh_bank = Signal(bits(preset.banks))
+        for rank in address.ranks:
+            refresher = AllBankRefresher(preset, rank)
+            m.submodules[f"refresher_{rank}"] = refresher
+            first, end = rank * preset.banks_per_rank, (rank + 1) * preset.banks_per_rank
+            m.d.comb += [
+                refresher.run.eq(self.run),
+                refresher.group.eq(Mux(self.per_bank, 0, self.refresh_group)),
+                refresher.banks_idle.eq(closed[first:end].all()),
+                refresher.slot_free.eq(~taken),
+                self.refreshing[first:end].eq(refresher.busy.replicate(end - first)),
+                self.refresh_due[first:end].eq(refresher.due.replicate(end - first)),
+            ]
+            with m.If(refresher.ready & ~taken):
+                m.d.comb += [row_refresh.eq(1), refresh_bank.eq(first)]
+            taken = taken | refresher.ready
+        if preset.per_bank_refresh:
+            m.submodules.per_bank_refresher = single = PerBankRefresher(preset)
+            waiting = self._all("waiting_read") | self._all("waiting_write")
+            m.d.comb += [
+                single.enable.eq(self.run & self.per_bank & (self.refresh_group != 0)),
+                single.available.eq(closed & self.rows.spacing_permits),
+                single.idle.eq(~waiting),
+                self.barred.eq(single.victim | (~single.spacing_permits).replicate(preset.banks)),
+                self.victim.eq(single.victim),
+            ]
+            with m.If(single.refresh):
+                m.d.comb += [row_refresh.eq(1), row_per_bank.eq(1), refresh_bank.eq(single.bank)]
+            for number, machine in enumerate(self.machines):
+                m.d.comb += machine.refresh.eq(single.grant[number])
+        m.d.comb += self.refresh_slot.eq(row_refresh)
+        m.d.sync += [
+            bus.row_valid.eq(self.rows.activate | row_refresh),
+            bus.row_refresh.eq(row_refresh),
+            bus.row_per_bank.eq(row_per_bank),
+            bus.row_bank.eq(Mux(row_refresh, refresh_bank, self.rows.bank)),
+        ]
+
+    def _schedule(self, m):
+        """Connect banks and schedulers; share the command bus where the device has one."""
+        rows, columns = self.rows, self.columns
+        shared = self.preset.organization.command_bus == "shared"
+        m.d.comb += [
+            rows.can_activate.eq(self._all("can_activate") & ~self.refreshing & ~self.barred),
+            rows.slot_free.eq(~self.refresh_slot & ~(columns.move if shared else 0)),
+            columns.slot_free.eq(~self.refresh_slot if shared else 1),
+            columns.can_move.eq(self._all("can_move")),
+            columns.last.eq(self._all("last")),
+            columns.writing.eq(self.move_writes),
+        ]
+        for number, machine in enumerate(self.machines):
+            m.d.comb += [
+                rows.age[number].eq(machine.head_age),
+                columns.age[number].eq(machine.active_age),
+                machine.activate.eq(rows.grant[number]),
+                machine.move.eq(columns.grant[number]),
+                machine.keep_permitted.eq(
+                    (self.open_writes == self.move_writes)
+                    & ~self.refresh_due[number]
+                    & ~self.victim[number]
+                ),
             ]
 
-    def _drive_bus(self, m, machines, rows, columns, refresher, returns):
-        """Register the decided commands onto the bus; pair the returning beats with their tags."""
-        bus = self.dram
+    def _drive_bus(self, m):
+        """Register the decided commands onto the bus; pair returning beats with their tags."""
+        bus, rows, columns, returns = self.dram, self.rows, self.columns, self.returns
+        moved = {
+            member: self._of_bank(m, f"moved_{member}", columns.bank, member)
+            for member in ("column", "close", "tag", "burst", "last")
+        }
+        tag = self.tag_layout(moved["tag"])
+        row = self._of_bank(m, "activated_row", rows.bank, "head_row")
         m.d.sync += [
-            bus.row_valid.eq(rows.activate | refresher.refresh),
-            bus.row_refresh.eq(refresher.refresh),
-            bus.row_bank.eq(rows.bank),
-            bus.column_valid.eq(columns.read),
+            bus.row_address.eq(row),
+            bus.column_valid.eq(columns.move),
+            bus.column_write.eq(self.move_writes),
             bus.column_bank.eq(columns.bank),
-            bus.column_precharge.eq(returns.last),
-            bus.column_address.eq(0),
+            bus.column_precharge.eq(moved["close"]),
+            bus.column_address.eq(moved["column"]),
         ]
-        with m.Switch(rows.bank):
-            for number, machine in enumerate(machines):
-                with m.Case(number):
-                    m.d.sync += bus.row_address.eq(machine.head_row)
-        with m.Switch(columns.bank):
-            for number, machine in enumerate(machines):
-                with m.Case(number):
-                    m.d.sync += bus.column_address.eq(machine.column)
-                    m.d.comb += [
-                        returns.tag.eq(machine.tag),
-                        returns.burst.eq(machine.burst),
-                        returns.last.eq(machine.last),
-                    ]
         m.d.comb += [
-            returns.read.eq(columns.read),
+            returns.read.eq(self.move_read),
+            returns.tag.eq(tag.tag),
+            returns.burst.eq(moved["burst"]),
+            returns.last.eq(moved["last"]),
             returns.data_valid.eq(bus.data_valid),
             returns.data.eq(bus.data),
             self.response_valid.eq(returns.response_valid),
             self.response.eq(returns.response),
+            self.activate.eq(rows.activate),
+            self.move_read.eq(columns.move & ~self.move_writes),
+            self.move_write.eq(columns.move & self.move_writes),
+            self.refresh.eq(self.refresh_slot),
+        ]
+        if self.has_writes:
+            m.d.comb += [
+                self.buffer.send.eq(self.move_write),
+                self.buffer.send_burst.eq(tag.first + moved["burst"]),
+                self.buffer.send_last.eq(moved["last"]),
+                self.buffer.send_number.eq(tag.number),
+                self.buffer.send_tag.eq(tag.tag),
+                bus.write_valid.eq(self.buffer.bus_valid),
+                bus.write_data.eq(self.buffer.bus_data),
+            ]
+
+    def _attribute(self, m):
+        m.submodules.attribution = attribution = Attribution(self.preset)
+        active = self._all("active")
+        other_waits = Mux(
+            self.open_writes, self._all("waiting_read").any(), self._all("waiting_write").any()
+        )
+        m.d.comb += [
+            attribution.move.eq(self.columns.move),
+            attribution.activate.eq(self.rows.activate),
+            attribution.waits_on_spacing.eq(self.columns.waits_on_spacing),
+            attribution.waits_on_turn.eq(self.columns.waits_on_turn),
+            attribution.waiting.eq(self._all("waiting") & ~active),
+            attribution.refreshing.eq(self.refreshing),
+            attribution.timer_expired.eq(self._all("timer_expired")),
+            attribution.barred.eq(self.barred),
+            attribution.window_permits.eq(self.rows.window_permits),
+            attribution.active.eq(active.any()),
+            attribution.other_waits.eq(other_waits),
+            self.cause.eq(attribution.cause),
         ]

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.rtl.dram.bank_machine import AGE_BITS
+from recspeed.rtl.dram.request_queue import AGE_BITS
 from recspeed.rtl.dram.signature import BankAddress, bits
 from recspeed.rtl.lib.arbiter import OldestReady
 from recspeed.rtl.lib.timer import Timer
@@ -13,7 +13,7 @@ from recspeed.rtl.lib.timer import Timer
 __all__ = ["RowScheduler"]
 
 WINDOW = 4
-"""Activates in a tFAW window (JESD235C)."""
+"""Activates in a tFAW window (JEDEC, all families)."""
 
 
 class RowScheduler(wiring.Component):
@@ -25,15 +25,17 @@ class RowScheduler(wiring.Component):
     Members
     -------
     can_activate : In(banks)
-        Banks that may be activated as far as they are concerned.
+        Banks that may be activated as far as they and refresh are concerned.
     age : In for each bank
         Age of the request that would be activated.
-    blocked : In(1)
-        Refresh forbids activates.
+    slot_free : In(1)
+        No other command takes the row slot.
     activate : Out(1), bank : Out, grant : Out(banks)
         ACT is decided in this clock, for that bank, and the same one-hot.
-    window_open : Out(1)
-        tFAW permits.
+    spacing_permits : Out(banks)
+        tRRD_S and tRRD_L permit a row command to the bank.
+    window_permits : Out(banks)
+        tFAW permits an ACT in the bank's rank.
 
     Timing: combinational from the registers; its timers follow in the next clock.
     """
@@ -44,56 +46,69 @@ class RowScheduler(wiring.Component):
             {
                 "can_activate": In(preset.banks),
                 "age": In(AGE_BITS).array(preset.banks),
-                "blocked": In(1),
+                "slot_free": In(1),
                 "activate": Out(1),
                 "bank": Out(bits(preset.banks)),
                 "grant": Out(preset.banks),
-                "window_open": Out(1),
+                "spacing_permits": Out(preset.banks),
+                "window_permits": Out(preset.banks),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
         t = self.preset.clocks
-        banks = self.preset.banks
         address = BankAddress(self.preset)
-        m.submodules.arbiter = arbiter = OldestReady(banks, AGE_BITS)
+        m.submodules.arbiter = arbiter = OldestReady(self.preset.banks, AGE_BITS)
 
-        spacing = Timer(t.tRRD_S, "tRRD_S")
-        spacing.set(self.activate, t.tRRD_S)
-        spacing.elaborate_into(m)
+        def granted(belongs):
+            return Cat(self.grant[bank] for bank in address.banks if belongs(bank)).any()
 
+        ranks, windows = [], []
+        for rank in address.ranks:
+            hit = Signal(name=f"activate_rank_{rank}")
+            m.d.comb += hit.eq(granted(lambda bank, rank=rank: address.rank(bank) == rank))
+            spacing = Timer(t.tRRD_S, f"tRRD_S_{rank}")
+            spacing.set(hit, t.tRRD_S)
+            spacing.elaborate_into(m)
+            ranks.append(spacing)
+            windows.append(self._window(m, rank, hit))
         groups = []
-        for group in range(address.group(banks - 1) + 1):
-            members = [self.grant[bank] for bank in range(banks) if address.group(bank) == group]
-            timer = Timer(t.tRRD_L, f"tRRD_L_{group}")
-            timer.set(Cat(members).any(), t.tRRD_L)
-            timer.elaborate_into(m)
-            groups.append(timer)
+        for group in address.groups:
+            spacing = Timer(t.tRRD_L, f"tRRD_L_{group}")
+            spacing.set(granted(lambda bank, group=group: address.group(bank) == group), t.tRRD_L)
+            spacing.elaborate_into(m)
+            groups.append(spacing)
 
-        # One timer for each of the latest four activates; the oldest of them rules.
-        oldest = Signal(range(WINDOW))
-        window = [Timer(t.tFAW, f"tFAW_{slot}") for slot in range(WINDOW)]
-        for slot, timer in enumerate(window):
-            timer.set(self.activate & (oldest == slot), t.tFAW)
-            timer.elaborate_into(m)
-        with m.If(self.activate):
-            m.d.sync += oldest.eq(oldest + 1)
-        with m.Switch(oldest):
-            for slot, timer in enumerate(window):
-                with m.Case(slot):
-                    m.d.comb += self.window_open.eq(timer.expired)
-
-        for bank in range(banks):
+        for bank in address.banks:
+            rank = address.rank(bank)
             m.d.comb += [
-                arbiter.ready[bank].eq(
-                    self.can_activate[bank] & groups[address.group(bank)].expired
+                self.spacing_permits[bank].eq(
+                    ranks[rank].expired & groups[address.group(bank)].expired
                 ),
+                self.window_permits[bank].eq(windows[rank]),
                 arbiter.age[bank].eq(self.age[bank]),
             ]
         m.d.comb += [
-            self.activate.eq(arbiter.valid & spacing.expired & self.window_open & ~self.blocked),
+            arbiter.ready.eq(self.can_activate & self.spacing_permits & self.window_permits),
+            self.activate.eq(arbiter.valid & self.slot_free),
             self.bank.eq(arbiter.index),
             self.grant.eq(self.activate << self.bank),
         ]
         return m
+
+    def _window(self, m, rank, hit):
+        """One timer for each of the rank's latest four activates; the oldest of them rules."""
+        t = self.preset.clocks
+        oldest = Signal(range(WINDOW), name=f"oldest_{rank}")
+        window = [Timer(t.tFAW, f"tFAW_{rank}_{slot}") for slot in range(WINDOW)]
+        for slot, timer in enumerate(window):
+            timer.set(hit & (oldest == slot), t.tFAW)
+            timer.elaborate_into(m)
+        permits = Signal(name=f"window_{rank}")
+        m.d.sync += oldest.eq(oldest + hit)
+        with m.Switch(oldest):
+            for slot, timer in enumerate(window):
+                with m.Case(slot):
+                    m.d.comb += permits.eq(timer.expired)
+        return permits

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from recspeed.models.spec.engine import EngineParameters, Policy
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.rtl.dram.address_map import AddressMap
-from recspeed.rtl.dram.signature import ReadRequest
+from recspeed.rtl.dram.signature import Request
 from recspeed.rtl.pooling.signature import (
     BAG_NUMBER_BITS,
     ELEMENT_COUNT_BITS,
@@ -21,6 +21,9 @@ from recspeed.rtl.pooling.tables import TableDescriptor
 
 __all__ = ["LookupIssue"]
 
+LANES_SHIFT = 3
+"""log2 of the elements of a beat."""
+
 
 class LookupIssue(wiring.Component):
     """Takes bags and their indices, applies the policy for lookups out of range, issues the others.
@@ -32,7 +35,7 @@ class LookupIssue(wiring.Component):
         Port to `Tables`, combinational.
     slot_free, open_slot : In; take, elements, close, closing_slot, issued, open : Out
         Port to `BagSlots`.
-    requests : Out stream of ReadRequest, tagged with LookupTag
+    requests : Out stream of Request, tagged with LookupTag
     halted : Out(1)
         A lookup was out of range under FATAL: nothing is taken any more. Its bag was closed.
     error_bag, error_position, error_index : Out
@@ -50,8 +53,8 @@ class LookupIssue(wiring.Component):
 
     def __init__(self, preset: MemoryPreset, parameters: EngineParameters):
         self.preset = preset
-        self.tag_layout = LookupTag(parameters)
-        self.request_layout = ReadRequest(preset, self.tag_layout.size)
+        self.tag_layout = LookupTag(preset, parameters)
+        self.request_layout = Request(preset, self.tag_layout.size)
         slot = range(parameters.bag_slots)
         super().__init__(
             {
@@ -178,18 +181,11 @@ class LookupIssue(wiring.Component):
                 self.error_index.eq(index),
             ]
         with m.If(enter):
-            # Half of the last burst is padding if the vector ends within its first half.
-            last_burst_elements = descriptor.elements[
-                : (self.preset.burst_bytes // 2 - 1).bit_length()
-            ]
-            half = (last_burst_elements != 0) & (
-                last_burst_elements <= self.preset.burst_bytes // 4
-            )
             m.d.sync += [
                 checked.vector.eq(Mux(in_range, index, 0)),
                 checked.bursts.eq(descriptor.bursts),
                 checked.base_row.eq(descriptor.base_row),
                 checked.row_span.eq(descriptor.row_span),
                 checked.tag.slot.eq(slot),
-                checked.tag.half.eq(half),
+                checked.tag.last_beat.eq((descriptor.elements - 1) >> LANES_SHIFT),
             ]

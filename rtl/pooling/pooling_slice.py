@@ -1,6 +1,6 @@
 """The pooling slice: adds tagged beats into the sums of their bags, and puts finished bags out."""
 
-from amaranth.hdl import Const, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -42,7 +42,7 @@ class PoolingSlice(wiring.Component):
 
     def __init__(self, preset: MemoryPreset, parameters: EngineParameters):
         self.parameters = parameters
-        self.tag_layout = LookupTag(parameters)
+        self.tag_layout = LookupTag(preset, parameters)
         self.response_layout = ReadResponse(preset, self.tag_layout.size)
         words = parameters.accumulator_words
         super().__init__(
@@ -80,7 +80,7 @@ class PoolingSlice(wiring.Component):
         written_word = Signal(range(words))
         m.d.comb += [
             add_word.eq(
-                (tag.slot << self.slot_shift) + ((self.response.burst << 1) | self.response.beat)
+                (tag.slot << self.slot_shift) + Cat(self.response.beat, self.response.burst)
             ),
             read_word.eq((self.head_slot << self.slot_shift) + readout.beat),
             add_touched.addr.eq(add_word),
@@ -93,7 +93,7 @@ class PoolingSlice(wiring.Component):
             clear_touched.en.eq(readout.read),
             clear_touched.data.eq(0),
         ]
-        padding = tag.half & self.response.last & last_beat
+        padding = self.response.last & (self.response.beat > tag.last_beat)
         m.d.sync += [
             add_enable.eq(self.response_valid & ~padding),
             written_word.eq(add_word),

@@ -9,7 +9,7 @@ from recspeed.models.spec.engine import (
     MAXIMUM_VECTOR_BYTES,
     EngineParameters,
 )
-from recspeed.models.spec.memory import BEAT_BYTES
+from recspeed.models.spec.memory import BEAT_BYTES, MemoryPreset
 
 __all__ = ["BAG_NUMBER_BITS", "Bag", "LookupTag", "PooledBeat"]
 
@@ -29,11 +29,18 @@ class Bag(data.StructLayout):
 
 
 class LookupTag(data.StructLayout):
-    """What a lookup's beats need: their bag's slot, and `half`: its last beat is padding."""
+    """What a lookup's beats need to find their sums.
 
-    def __init__(self, parameters: EngineParameters):
+    `slot`: the bag's. `last_beat`: the last beat of the lookup's last burst that is not all
+    padding.
+    """
+
+    def __init__(self, preset: MemoryPreset, parameters: EngineParameters):
         super().__init__(
-            {"slot": unsigned((parameters.bag_slots - 1).bit_length()), "half": unsigned(1)}
+            {
+                "slot": unsigned((parameters.bag_slots - 1).bit_length()),
+                "last_beat": unsigned((preset.burst_clocks - 1).bit_length()),
+            }
         )
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from amaranth.hdl import ClockSignal, Const, Instance, Module, Signal, Value
+from amaranth.hdl import ClockSignal, Instance, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -10,6 +10,7 @@ from recspeed.models.spec.engine import EngineParameters
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.registers import ADDRESS_BITS
 from recspeed.rtl.chip.memory_channel import MemoryChannel
+from recspeed.tb.harness.dram_peer import dram_peer
 from recspeed.tb.harness.stream_law import StreamLaw
 
 BAG_SOURCE = 0
@@ -123,25 +124,4 @@ class ChannelHarness(wiring.Component):
         return m
 
     def _dram(self, m, channel, common):
-        bus = channel.dram
-        m.submodules.dram = Instance(
-            "recspeed_dram",
-            p_ID=0,
-            p_TCL=self.preset.clocks.tCL,
-            i_row_valid=bus.row_valid,
-            i_row_refresh=bus.row_refresh,
-            i_row_bank=self._extend(bus.row_bank, 8),
-            i_row_address=self._extend(bus.row_address, 32),
-            i_column_valid=bus.column_valid,
-            i_column_precharge=bus.column_precharge,
-            i_column_bank=self._extend(bus.column_bank, 8),
-            i_column_address=self._extend(bus.column_address, 16),
-            o_data_valid=bus.data_valid,
-            o_data=bus.data,
-            **common,
-        )
-
-    @staticmethod
-    def _extend(value, width):
-        """`value` zero-extended to `width` bits."""
-        return (value | Const(0, width))[:width]
+        m.submodules.dram = dram_peer(self.preset, channel.dram, common)

@@ -1,0 +1,99 @@
+"""Per-bank refresh: one bank at a time, idle banks first, while the others work on."""
+
+from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from recspeed.models.spec.memory import MemoryPreset
+from recspeed.rtl.dram.signature import bits
+from recspeed.rtl.lib.timer import Timer
+
+__all__ = ["PerBankRefresher"]
+
+URGENT = 4
+"""Refreshes owed from which on a bank is freed for refresh; the standard allows 8 (JESD235C)."""
+
+AHEAD = 4
+"""Refreshes that idle banks get ahead of their time at most; the standard allows 8."""
+
+
+class PerBankRefresher(wiring.Component):
+    """Owes one REFpb per tREFIpb, and refreshes every bank once per round (JEDEC: tRFCpb, tRREFD).
+
+    While little is owed only banks without requests are refreshed. When `URGENT` are owed, the
+    lowest bank that the round lacks becomes the victim: it is not activated until it was refreshed.
+
+    Members
+    -------
+    enable : In(1)
+        Clocks count from the first one in which this is 1; without it nothing is refreshed.
+    available : In(banks)
+        Banks that are closed and whose own timers and tRRD permit a refresh.
+    idle : In(banks)
+        Banks without a waiting request.
+    victim : Out(banks)
+        The bank that must not be activated, one-hot, or none.
+    spacing_permits : Out(1)
+        tRREFD permits ACT.
+    refresh : Out(1), bank : Out, grant : Out(banks)
+        REFpb is decided in this clock, for that bank, and the same one-hot.
+    """
+
+    def __init__(self, preset: MemoryPreset):
+        self.preset = preset
+        banks = preset.banks
+        super().__init__(
+            {
+                "enable": In(1),
+                "available": In(banks),
+                "idle": In(banks),
+                "victim": Out(banks),
+                "spacing_permits": Out(1),
+                "refresh": Out(1),
+                "bank": Out(bits(banks)),
+                "grant": Out(banks),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        banks = self.preset.banks
+        interval_clocks = self.preset.per_bank_interval
+        interval = Signal(range(interval_clocks), init=interval_clocks - 1)
+        owed = Signal(signed(8))
+        refreshed = Signal(banks)
+        spacing = Timer(self.preset.clocks.tRREFD, "tRREFD")
+        spacing.set(self.refresh, self.preset.clocks.tRREFD)
+        spacing.elaborate_into(m)
+
+        missing = Signal(banks)
+        lowest_missing = Signal(banks)
+        eligible = Signal(banks)
+        idle_eligible = Signal(banks)
+        chosen = Signal(banks)
+        m.d.comb += [
+            self.spacing_permits.eq(spacing.expired),
+            missing.eq(~refreshed),
+            lowest_missing.eq(missing & -missing),
+            self.victim.eq(Mux(owed >= URGENT, lowest_missing, 0)),
+            eligible.eq(Mux(self.enable & spacing.expired, missing & self.available, 0)),
+            idle_eligible.eq(Mux(owed > -AHEAD, eligible & self.idle, 0)),
+        ]
+        with m.If((self.victim & eligible) != 0):
+            m.d.comb += chosen.eq(self.victim)
+        with m.Else():
+            m.d.comb += chosen.eq(idle_eligible & -idle_eligible)
+        m.d.comb += [self.grant.eq(chosen), self.refresh.eq(chosen != 0)]
+        for bank in range(banks):
+            with m.If(chosen[bank]):
+                m.d.comb += self.bank.eq(bank)
+
+        after = Signal(banks)
+        m.d.comb += after.eq(refreshed | chosen)
+        m.d.sync += refreshed.eq(Mux(after.all(), 0, after))
+        tick = Signal()
+        m.d.comb += tick.eq(self.enable & (interval == 0))
+        m.d.sync += owed.eq(owed + tick - self.refresh)
+        with m.If(self.enable):
+            m.d.sync += interval.eq(Mux(tick, interval_clocks - 1, interval - 1))
+        return m
