@@ -1,9 +1,6 @@
 """Runs a memory channel's RTL: prepares run folders, simulates them, reads the results back."""
 
-import contextlib
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,46 +15,35 @@ from recspeed.models.spec.registers import (
 )
 from recspeed.models.spec.run import COMMAND_LOG, ChannelResult, ChannelRun
 from recspeed.rtl.pooling.signature import Bag, PooledBeat
-from recspeed.rtl.verilog import generate
 from recspeed.tb import toolchain
 from recspeed.tb.harness.channel_harness import (
     BAG_SOURCE,
     INDEX_SOURCE,
-    PEERS,
     POOLED_SINK,
     ChannelHarness,
 )
 from recspeed.tb.harness.image import memory_image
-from recspeed.tb.run_plan import PlannedRun, RunOutcome, read_outcomes, write_plan
+from recspeed.tb.run_plan import PlannedRun, RunOutcome
+from recspeed.tb.simulation import (
+    SINK_RECORD,
+    build_harness,
+    check_outcome,
+    dram_line,
+    execute,
+    item_field,
+    run_folder,
+)
 
 TOPLEVEL = "channel_harness"
-COCOTB_MODULE = "recspeed.tb.cocotb_channel"
 CYCLES_PER_LOOKUP_LIMIT = 4000
 """Watchdog: clocks that a lookup, bag or beat may take on average before a run counts as hung."""
-
-SINK_RECORD = np.dtype([("cycle", "<i8"), ("item", "<u4", (16,))])
-
-
-class ChannelError(RuntimeError):
-    """A run that did not end as a run must: watchdog, or a broken stream law."""
 
 
 def build_channel(
     preset: MemoryPreset, parameters: EngineParameters, *, waves: bool = False
 ) -> toolchain.Simulator:
     """The simulator of a channel of `preset`, from the cache where it is there."""
-    with tempfile.TemporaryDirectory(prefix="recspeed-") as scratch:
-        source = Path(scratch) / f"{TOPLEVEL}.v"
-        source.write_text(generate(ChannelHarness(preset, parameters), TOPLEVEL))
-        return toolchain.build(TOPLEVEL, [PEERS[0], source, PEERS[1]], waves=waves)
-
-
-def dram_line(preset: MemoryPreset, seed: int, image: int) -> str:
-    """The line of run.txt that describes the DRAM to its peer."""
-    return (
-        f"dram 0 {preset.banks} {preset.banks_per_rank} {preset.bursts_per_row} "
-        f"{preset.burst_bytes} {seed} {image}"
-    )
+    return build_harness(ChannelHarness(preset, parameters), TOPLEVEL, waves=waves)
 
 
 def register_writes(run: ChannelRun) -> list[tuple[int, int]]:
@@ -121,50 +107,20 @@ def read_result(
     ChannelError
         When the watchdog ended the run or the stream law was broken.
     """
-    if outcome.timed_out:
-        raise ChannelError(
-            f"the run was not done after {cycle_limit(run)} clocks: stopped by the watchdog"
-        )
-    if outcome.law_violations:
-        raise ChannelError(f"{outcome.law_violations} violations of the stream law")
+    check_outcome(outcome, cycle_limit(run))
     records = np.fromfile(folder / f"sink_{POOLED_SINK}.bin", dtype=SINK_RECORD)
     layout = PooledBeat(run.parameters)
-    words = records["item"]
-    lanes = run.parameters.lanes
-
-    def field(name: str) -> np.ndarray:
-        place = layout[name]
-        word, bit = divmod(place.offset, 32)
-        low = words[:, word].astype(np.uint64) | (
-            words[:, word + 1].astype(np.uint64) << np.uint64(32)
-        )
-        return ((low >> np.uint64(bit)) & np.uint64((1 << place.width) - 1)).astype(np.int64)
-
     commands = np.zeros(0, dtype=COMMAND_LOG)
     if record_commands:
         commands = np.fromfile(folder / "commands_0.bin", dtype=COMMAND_LOG)
     return ChannelResult(
-        bag=field("bag"),
-        beat=field("beat"),
-        lanes=words[:, :lanes].astype(np.uint32),
+        bag=item_field(records, layout, "bag"),
+        beat=item_field(records, layout, "beat"),
+        lanes=records["item"][:, : run.parameters.lanes].astype(np.uint32),
         transfer_cycle=records["cycle"].astype(np.int64),
         commands=commands,
         counters=outcome.counters,
     )
-
-
-@contextlib.contextmanager
-def run_folder(waves: Path | None) -> Iterator[Path]:
-    """A scratch folder for the runs of one simulation; its waveform, if any, moves to `waves`."""
-    with tempfile.TemporaryDirectory(prefix="recspeed-") as name:
-        folder = Path(name)
-        try:
-            yield folder
-        finally:
-            dump = folder / "dump.vcd"
-            if waves is not None and dump.exists():
-                waves.parent.mkdir(parents=True, exist_ok=True)
-                shutil.move(dump, waves)
 
 
 def simulate_channels(
@@ -202,15 +158,9 @@ def simulate_channels(
     with run_folder(waves) as folder:
         for number, run in enumerate(runs):
             write_run(folder / str(number), run)
-        write_plan(folder, [PlannedRun(register_writes(run), cycle_limit(run)) for run in runs])
-        toolchain.simulate(
-            simulator,
-            COCOTB_MODULE,
-            folder=folder,
-            environment={"RECSPEED_RUNS": str(folder)},
-            timeout_seconds=timeout_seconds,
-        )
-        for number, (run, outcome) in enumerate(zip(runs, read_outcomes(folder), strict=False)):
+        planned = [PlannedRun(register_writes(run), cycle_limit(run)) for run in runs]
+        outcomes = execute(simulator, folder, planned, timeout_seconds)
+        for number, (run, outcome) in enumerate(zip(runs, outcomes, strict=False)):
             result = read_result(folder / str(number), run, outcome, record_commands)
             results.append(result)
             if on_result is not None:

@@ -59,7 +59,7 @@ class Harness:
         await FallingEdge(self.dut.clk)
         for address, value in planned.registers:
             await self.write(address, value)
-        await self.write(int(Register.RUN), 1)
+        await self.write(int(Register.RUN), 1)  # the same address in every harness
         if not self.dut.done.value:
             await First(
                 RisingEdge(self.dut.done), Timer(planned.cycle_limit * PERIOD_NS, unit="ns")

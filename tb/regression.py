@@ -9,10 +9,11 @@ from recspeed.models.spec.engine import EngineParameters
 from recspeed.models.spec.memory import MemoryPreset, memory_preset
 from recspeed.models.spec.run import ChannelResult, ChannelRun
 from recspeed.tb import toolchain
-from recspeed.tb.channel import ChannelError, simulate_channels
+from recspeed.tb.channel import simulate_channels
 from recspeed.tb.checkers import jedec
 from recspeed.tb.random_runs import random_run
 from recspeed.tb.scoreboard import compare
+from recspeed.tb.simulation import ChannelError
 from recspeed.tb.special_runs import SPECIAL_RUNS
 
 

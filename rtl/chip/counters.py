@@ -18,6 +18,14 @@ COUNTED_EVENTS = (
     Counter.LOOKUPS,
     Counter.CLAMPED,
     Counter.DROPPED,
+    Counter.WRITES,
+)
+
+STATUS_WORDS = (
+    Counter.ERROR,
+    Counter.ERROR_BAG,
+    Counter.ERROR_POSITION,
+    Counter.ERROR_INDEX,
 )
 
 FRONT_END_CAUSES = {
@@ -46,7 +54,7 @@ class ChannelCounters(wiring.Component):
         complete.
     events : In(1) for each of COUNTED_EVENTS
     values : Out(64) for each Counter
-        Status words (from `Counter.ERROR` on) are left 0.
+        Status words are left 0.
     """
 
     def __init__(self):
@@ -66,7 +74,7 @@ class ChannelCounters(wiring.Component):
         registers = {
             counter: Signal(COUNTER_BITS, name=f"count_{counter.name.lower()}")
             for counter in Counter
-            if counter < Counter.ERROR
+            if counter not in STATUS_WORDS
         }
 
         def increment(counter):

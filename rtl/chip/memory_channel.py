@@ -147,6 +147,7 @@ class MemoryChannel(wiring.Component):
             Counter.LOOKUPS: issue.lookups,
             Counter.CLAMPED: issue.clamped,
             Counter.DROPPED: issue.dropped,
+            Counter.WRITES: front_end.move_write,
         }
         status = {
             Counter.ERROR: issue.halted,
