@@ -61,6 +61,10 @@ class RunSettings(BaseModel):
     """Bursts that may be between acceptance by the front-end and their last beat."""
     refresh_group: Annotated[int, Field(ge=0, le=8)] = 4
     """All-bank refreshes issued back to back, each group ahead of time; 0 switches refresh off."""
+    per_bank: bool = False
+    """Per-bank refresh in place of all-bank refresh."""
+    row_hits: Annotated[int, Field(ge=0, le=255)] = 0
+    """Requests per activation at most; 0 closes every row after one request."""
     output: Literal["fp16", "fp32"] = "fp16"
     """Format of the pooled vectors."""
 

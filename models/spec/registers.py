@@ -18,13 +18,17 @@ class Register(IntEnum):
     OUTSTANDING = 0x002
     """Bursts in flight at most."""
     REFRESH_GROUP = 0x003
-    """All-bank refreshes per group, 0 for none."""
+    """All-bank refreshes per group, 0 for no refresh of either kind."""
     SLOTS = 0x004
     """Bag slots in use."""
     SLOT_SHIFT = 0x005
     """log2 of the accumulator words per bag slot."""
     OUTPUT_FP32 = 0x006
     """1 for FP32 results, 0 for FP16."""
+    PER_BANK = 0x007
+    """1 for per-bank refresh in place of all-bank refresh."""
+    ROW_HITS = 0x008
+    """Requests per activation at most, 0 to close every row after one request."""
 
 
 TABLE_BASE = 0x100
