@@ -144,7 +144,7 @@ def test_per_bank_refresh_without_requests_is_pulled_in():
     reads = requests((15, 0, 0, 1))
     patterns = DramPatterns(reads=1 << 63)
     run = DramRun(
-        preset, np.repeat(reads, 40), NONE, FrontEndSettings(per_bank=True), patterns=patterns
+        preset, np.repeat(reads, 60), NONE, FrontEndSettings(per_bank=True), patterns=patterns
     )
     result = check(run)
     refreshes = result.commands[result.commands["command"] == CommandCode.REFPB]
