@@ -5,47 +5,85 @@ from functools import cache
 import numpy as np
 
 from recspeed.models.spec.engine import EngineParameters, Policy, RunSettings, place_tables
-from recspeed.models.spec.memory import MemoryPreset, memory_preset
+from recspeed.models.spec.memory import MemoryPreset, memory_preset, memory_preset_names
 from recspeed.models.spec.run import ALWAYS, ChannelResult, ChannelRun, Patterns
+
+ALL_PRESETS = tuple(memory_preset_names())
+ORGANIZATIONS = {
+    "hbm2-2000": {"stack_ids": (1, 2, 4)},
+    "hbm3-6400": {"stack_ids": (1, 2)},
+    "ddr4-3200": {"ranks": (1, 2, 4)},
+    "gddr6-14000": {"ranks": (1, 2), "stack_ids": (1, 2)},
+}
+"""Devices that are altered in tests, and how many stack IDs and ranks they are given."""
 
 
 @cache
-def preset_with(name: str, stack_ids: int = 1, **clocks: int) -> MemoryPreset:
-    """`hbm2-2000` under another name, with other timings in clocks and 16 banks per stack ID."""
-    values = memory_preset("hbm2-2000").model_dump()
+def preset_with(
+    name: str,
+    *,
+    base: str = "hbm2-2000",
+    stack_ids: int | None = None,
+    ranks: int | None = None,
+    **clocks: int,
+) -> MemoryPreset:
+    """`base` under another name, with other stack IDs, ranks and timings in clocks."""
+    values = memory_preset(base).model_dump()
     values["name"] = name
-    values["organization"]["stack_ids"] = stack_ids
-    values["capacity"]["pseudo_channel_mib"] *= stack_ids
+    for what, count in (("stack_ids", stack_ids), ("ranks", ranks)):
+        if count is not None:
+            held = values["organization"][what]
+            values["organization"][what] = count
+            capacity = values["capacity"]["pseudo_channel_mib"]
+            values["capacity"]["pseudo_channel_mib"] = capacity * count // held
     for timing, value in clocks.items():
         values["timing"][timing] = {"clocks": value, "source": "made up for a test"}
     return MemoryPreset.model_validate(values)
 
 
 def random_preset(rng: np.random.Generator) -> MemoryPreset:
-    """One that ships, or one with random timings and 16, 32 or 64 banks."""
+    """One that ships, or one with random timings, stack IDs and ranks."""
     if rng.random() < 0.4:
-        return memory_preset(str(rng.choice(["hbm2-2000", "hbm2e-3000"])))
-    ccd_s = int(rng.integers(2, 5))
-    rrd_s = int(rng.integers(1, 8))
+        return memory_preset(str(rng.choice(ALL_PRESETS)))
+    base = str(rng.choice(sorted(ORGANIZATIONS)))
+    burst = memory_preset(base).burst_clocks
+    ccd_s = burst + int(rng.integers(0, 3))
+    rrd_s, wtr_s = int(rng.integers(1, 8)), int(rng.integers(1, 12))
     rcd, rp = int(rng.integers(1, 30)), int(rng.integers(1, 30))
     ras = rcd + int(rng.integers(0, 40))
     rfc = int(rng.integers(1, 200))
+    cl = int(rng.integers(1, 40))
+    counts = {name: int(rng.choice(some)) for name, some in ORGANIZATIONS[base].items()}
+    options = {}
+    if memory_preset(base).per_bank_refresh:
+        options = {"tRFCpb": int(rng.integers(1, 100)), "tRREFD": int(rng.integers(1, 20))}
+    if rng.random() < 0.2:
+        options["visit_gap"] = int(rng.integers(1, 9))
     return preset_with(
         "random",
-        stack_ids=int(rng.choice([1, 2, 4])),
-        tCL=int(rng.integers(1, 40)),
+        base=base,
+        **counts,
+        **options,
+        tCL=cl,
+        tCWL=int(rng.integers(1, cl + burst + 2)),
         tRCD=rcd,
+        tRCD_WR=int(rng.integers(1, 30)),
         tRP=rp,
         tRAS=ras,
         tRC=ras + int(rng.integers(1, rp + 1)),
         tRTP=int(rng.integers(1, 12)),
+        tWR=int(rng.integers(1, 40)),
+        tWTR_S=wtr_s,
+        tWTR_L=wtr_s + int(rng.integers(0, 12)),
         tCCD_S=ccd_s,
         tCCD_L=ccd_s + int(rng.integers(0, 5)),
         tCCD_R=ccd_s + int(rng.integers(0, 5)),
+        tRTRS=int(rng.integers(1, 6)),
         tRRD_S=rrd_s,
         tRRD_L=rrd_s + int(rng.integers(0, 8)),
         tFAW=max(rrd_s, int(rng.integers(1, 60))),
-        tREFI=rfc + int(rng.integers(200, 1500)),
+        # At 64 banks a REFpb is owed every 24 clocks or more, beyond any tRREFD.
+        tREFI=max(rfc, 1400) + int(rng.integers(200, 1500)),
         tRFC=rfc,
     )
 
@@ -116,6 +154,8 @@ def random_run(seed: int, lookups: int = 300) -> ChannelRun:
         settings=RunSettings(
             outstanding=int(rng.choice([1, 2, 3, 16, 64, 128, 256])),
             refresh_group=int(rng.integers(0, 9)),
+            per_bank=preset.per_bank_refresh and bool(rng.integers(2)),
+            row_hits=int(rng.choice([0, 0, 1, 2, 8, 255])),
             output="fp32" if rng.random() < 0.5 else "fp16",
         ),
         parameters=EngineParameters(

@@ -38,7 +38,7 @@ def test_random_runs_meet_every_cause_and_policy():
     for seed in range(RANDOM_RUNS):
         counters = simulate_channel(random_run(seed, lookups=160)).counters
         seen |= {counter for counter, value in counters.items() if value}
-    assert seen == set(Counter)
+    assert seen == set(Counter) - {Counter.WRITES}
 
 
 def table_run(sizes, bags, *, policy=Policy.FATAL, patterns=None, preset="hbm2-2000", **options):

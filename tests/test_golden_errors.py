@@ -8,7 +8,7 @@ from golden_runs import differences, preset_with, random_run, uniform_run
 
 from recspeed.models.chip.channel import EndlessRunError, simulate_channel
 from recspeed.models.compiled import sources_fingerprint
-from recspeed.models.dram.front_end import MAXIMUM_WHEEL
+from recspeed.models.dram.state import MAXIMUM_WHEEL
 from recspeed.models.spec.engine import EngineParameters, RunSettings, Table
 from recspeed.models.spec.memory import memory_preset
 from recspeed.models.spec.registers import Counter

@@ -9,20 +9,18 @@ from math import ceil
 import numpy as np
 
 from recspeed.models.chip.clock_loop import loop_state, run_clocks
-from recspeed.models.dram.front_end import front_end
+from recspeed.models.dram.endless import EndlessRunError, patience, standstill
+from recspeed.models.dram.state import front_end
 from recspeed.models.pooling.lookup_issue import lookup_issue
 from recspeed.models.pooling.output import output
 from recspeed.models.pooling.pooled_sums import pooled_lanes
+from recspeed.models.spec.dram_run import FrontEndSettings
 from recspeed.models.spec.engine import MAXIMUM_BAG, slot_layout
 from recspeed.models.spec.registers import IDLE_CAUSES, Counter
 from recspeed.models.spec.run import COMMAND_LOG, ChannelResult, ChannelRun
 
 CHUNK_CLOCKS = 1 << 16
 """Clocks between two returns to Python, where a run can be interrupted."""
-
-
-class EndlessRunError(RuntimeError):
-    """A run that cannot end: a pattern of no ones, or no clock left between refreshes."""
 
 
 def simulate_channel(run: ChannelRun, *, record_commands: bool = True) -> ChannelResult:
@@ -55,7 +53,7 @@ def simulate_channel(run: ChannelRun, *, record_commands: bool = True) -> Channe
     beats = np.array([table.beats for table in run.tables], dtype=np.int64)[run.bag_tables]
     total = int(beats.sum())
     states = (
-        front_end(run.preset, run.parameters, run.settings),
+        front_end(run.preset, _front_end_settings(run), run.parameters.queue_depth),
         lookup_issue(run, slots),
         output(total, run.patterns.pooled),
         loop_state(),
@@ -79,6 +77,17 @@ def simulate_channel(run: ChannelRun, *, record_commands: bool = True) -> Channe
     )
 
 
+def _front_end_settings(run: ChannelRun) -> FrontEndSettings:
+    """The channel's settings as far as the front-end has them; it has no writes."""
+    settings = run.settings
+    return FrontEndSettings(
+        outstanding=settings.outstanding,
+        refresh_group=settings.refresh_group,
+        per_bank=settings.per_bank,
+        row_hits=settings.row_hits,
+    )
+
+
 def check_run(run: ChannelRun) -> None:
     """Refuse what the hardware cannot hold, and patterns under which no run ends.
 
@@ -95,6 +104,8 @@ def check_run(run: ChannelRun) -> None:
             f"{run.settings.outstanding} bursts outstanding; "
             f"expected at most {parameters.maximum_outstanding}"
         )
+    if run.settings.per_bank and not preset.per_bank_refresh:
+        raise ValueError(f"{preset.name} has no per-bank refresh")
     if run.contents is not None and len(run.contents) != len(run.tables):
         raise ValueError(f"contents of {len(run.contents)} tables; expected {len(run.tables)}")
     for number, table in enumerate(run.tables):
@@ -128,33 +139,18 @@ def check_run(run: ChannelRun) -> None:
             raise EndlessRunError(f"the run cannot end: the pattern of {name} has no 1")
 
 
-def _patience(run: ChannelRun) -> int:
-    """Clocks without progress after which a run cannot go on.
-
-    Nothing but refresh keeps a request waiting for more than a few hundred clocks. Where tREFI
-    leaves little beyond tRFC, refreshes that a drain has delayed are caught up by as little as one
-    clock per group, after as many groups as the drain had clocks.
-    """
-    clocks = run.preset.clocks
-    drain = 1024 + 2 * clocks.tRC + 32 * clocks.tCCD_L + clocks.tCL
-    return (1 + run.settings.refresh_group) * clocks.tREFI * drain
-
-
 def _run_to_end(run, states, transfer_cycle, record) -> np.ndarray:
     """Run the clock loop until done; the commands in the order of the log."""
-    buffer = np.zeros(2 * CHUNK_CLOCKS if record else 0, dtype=COMMAND_LOG)
+    buffer = np.zeros(2 * CHUNK_CLOCKS if record else 2, dtype=COMMAND_LOG)
     logs = []
     loop = states[3]
-    patience = _patience(run)
+    limit = patience(run.preset, run.settings.refresh_group)
     bags = (run.bag_tables, run.bag_lengths, run.indices)
     while not loop["finished"][0]:
         run_clocks(states, *bags, transfer_cycle, buffer, record, CHUNK_CLOCKS)
         logs.append(buffer[: loop["logged"][0]].copy())
-        if loop["t"][0] - loop["progress"][0] > patience and not loop["finished"][0]:
-            raise EndlessRunError(
-                f"the run cannot end: nothing has moved from clock {loop['progress'][0]} "
-                f"to clock {loop['t'][0]}"
-            )
+        if loop["t"][0] - loop["progress"][0] > limit and not loop["finished"][0]:
+            raise standstill(loop["progress"][0], loop["t"][0])
     log = np.concatenate(logs)
     # What was decided in the last clock would be on the bus when the run is done.
     return log[log["cycle"] < loop["t"][0]]
@@ -165,10 +161,11 @@ def _counters(states) -> dict[Counter, int]:
     front, issue, _, loop = states
     counters = {cause: int(loop["causes"][0, cause]) for cause in (Counter.DATA, *IDLE_CAUSES)}
     counters[Counter.CYCLES] = int(loop["t"][0])
-    for counter in (Counter.ACTIVATES, Counter.READS, Counter.REFRESHES):
-        counters[counter] = int(front[counter.name.lower()][0])
+    counters[Counter.ACTIVATES] = int(front["activates"][0])
+    counters[Counter.REFRESHES] = int(front["refreshes"][0])
+    counters[Counter.READS], counters[Counter.WRITES] = (int(n) for n in front["moved"][0])
     for counter in Counter:
-        if counter >= Counter.LOOKUPS:
+        if counter not in counters:
             counters[counter] = int(issue[counter.name.lower()][0])
     counters[Counter.ERROR_INDEX] %= 1 << 64
     return {counter: counters[counter] for counter in Counter}

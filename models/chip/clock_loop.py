@@ -3,25 +3,21 @@
 import numpy as np
 from numba import njit
 
-from recspeed.models.chip.attribution import BANK_BUSY, attribute
 from recspeed.models.compiled import sources_fingerprint
-from recspeed.models.dram.front_end import (
-    accepts,
-    activate_choice,
-    apply_accept,
-    apply_activate,
-    apply_read,
-    apply_refresh,
-    read_choice,
-    refresh_choice,
-    start_of_clock,
+from recspeed.models.dram.attribution import (
+    BACK_PRESSURE,
+    BANK_BUSY,
+    NO_REQUEST,
+    NOTHING_TO_DO,
+    OUTSTANDING,
+    attribute,
 )
+from recspeed.models.dram.front_end import apply_commands, decide, start_of_clock
+from recspeed.models.dram.queues import accepts_read, put_request
+from recspeed.models.dram.state import READ
 from recspeed.models.pooling.lookup_issue import issue_clock, oldest_complete
 from recspeed.models.pooling.output import output_clock
 from recspeed.models.spec.registers import Counter
-from recspeed.models.spec.run import CommandCode
-
-ACT, RD, RDA, REF = (int(code) for code in CommandCode)
 
 LOOP = np.dtype(
     [(name, "<i8") for name in ("t", "finished", "progress", "row_cause", "logged")]
@@ -39,12 +35,13 @@ def loop_state() -> np.ndarray:
 
 
 @njit(error_model="numpy")
-def _log(entry, t, code, bank, row, column):
-    entry.cycle = t + 1
-    entry.row = row
-    entry.column = column
-    entry.bank = bank
-    entry.command = code
+def _user_cause(issue, complete):
+    """Why the front-end has nothing to do; `complete`: the oldest bag is."""
+    if issue.b_valid:
+        return OUTSTANDING
+    if complete and issue.occupied == issue.slots:
+        return BACK_PRESSURE
+    return NO_REQUEST
 
 
 def _compile(fingerprint: int):
@@ -66,36 +63,29 @@ def _compile(fingerprint: int):
                 loop.finished = 1
                 break
 
-            accepted = issue.b_valid and accepts(fe, issue.b_bank, issue.b_bursts)
-            activate = activate_choice(fe, t)
-            read = read_choice(fe, t)
-            refresh = refresh_choice(fe, t)
+            accepted = issue.b_valid and accepts_read(fe, issue.b_bank, issue.b_bursts)
+            refresh, column, activate = decide(fe, t)
             complete = oldest_complete(issue)
             bag_ready = issue.occupied < issue.slots
-            cause, loop.row_cause = attribute(
-                fe, issue, t, activate >= 0, read >= 0, complete, loop.row_cause
-            )
+            cause, loop.row_cause = attribute(fe, t, activate >= 0, column >= 0, loop.row_cause)
+            if cause == NOTHING_TO_DO:
+                cause = _user_cause(issue, complete)
             loop.causes[cause] += 1
 
-            if activate >= 0:
-                apply_activate(fe, activate, t)
-                if record_commands:
-                    _log(log[logged], t, ACT, activate, fe.open_row[activate], 0)
-                    logged += 1
-            elif refresh:
-                apply_refresh(fe, t)
-                if record_commands:
-                    _log(log[logged], t, REF, 0, 0, 0)
-                    logged += 1
-            if read >= 0:
-                column = fe.open_column[read]
-                last = apply_read(fe, read, t)
-                if record_commands:
-                    _log(log[logged], t, RDA if last else RD, read, fe.open_row[read], column)
-                    logged += 1
+            commands = apply_commands(
+                fe, t, refresh, column, activate, log[logged], log[logged + 1]
+            )
+            if record_commands:
+                logged += commands
             if accepted:
-                apply_accept(
-                    fe, issue.b_bank, issue.b_bursts, issue.b_row, issue.b_column, issue.b_slot
+                put_request(
+                    fe,
+                    READ,
+                    issue.b_bank,
+                    issue.b_bursts,
+                    issue.b_row,
+                    issue.b_column,
+                    issue.b_slot,
                 )
             transferred = output_clock(out, issue, complete, t)
             if transferred:
@@ -106,7 +96,7 @@ def _compile(fingerprint: int):
             if issue.index_offered:
                 index = indices[issue.next_index]
             taken = issue_clock(issue, t, accepted, bag_ready, table, length, index)
-            if transferred or taken or accepted or read >= 0 or activate >= 0:
+            if transferred or taken or accepted or column >= 0 or activate >= 0:
                 loop.progress = t
         else:
             loop.t += 1

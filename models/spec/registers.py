@@ -18,7 +18,7 @@ class Register(IntEnum):
     OUTSTANDING = 0x002
     """Bursts in flight at most."""
     REFRESH_GROUP = 0x003
-    """All-bank refreshes per group, 0 for none."""
+    """All-bank refreshes per group, 0 for no refresh of either kind."""
     SLOTS = 0x004
     """Bag slots in use."""
     SLOT_SHIFT = 0x005

@@ -1,0 +1,61 @@
+"""Cycle model of the row slot: which bank an ACT goes to.
+
+Source of every rule: docs/dram.md, "Row slot".
+"""
+
+from numba import njit
+
+from recspeed.models.dram.bank_mask import lowest_bank
+from recspeed.models.dram.queues import open_head
+from recspeed.models.dram.state import MAXIMUM_BANKS
+
+
+@njit(error_model="numpy")
+def activate_choice(fe, t):
+    """The bank that an ACT goes to, or -1."""
+    if t < fe.rrefd_end:
+        return -1
+    candidates = fe.waiting[fe.act_mode] & fe.bank_ready & fe.group_act_ready
+    candidates &= ~(fe.active[0] | fe.active[1] | fe.victim)
+    for rank in range(fe.ranks):
+        if (
+            t < fe.rrd_s_end[rank]
+            or t < fe.faw_end[rank]
+            or fe.due[rank] > 0
+            or t < fe.rfc_end[rank]
+        ):
+            candidates &= ~fe.rank_banks[rank]
+    queues = fe.act_mode * MAXIMUM_BANKS
+    choice, oldest = -1, fe.accepted[fe.act_mode]
+    while candidates != 0:
+        bank = lowest_bank(candidates)
+        candidates &= candidates - 1
+        age = fe.head_age[queues + bank]
+        if age < oldest:
+            choice, oldest = bank, age
+    return choice
+
+
+@njit(error_model="numpy")
+def apply_activate(fe, bank, t):
+    """Open the row of the head of the bank's queue, with the timers of an ACT in `t`."""
+    direction = fe.act_mode
+    open_head(fe, direction, bank)
+    fe.open_served[bank] = 0
+    bit = 1 << bank
+    fe.active[direction] |= bit
+    fe.column_ready &= ~bit
+    fe.column_wheel[(t + fe.activate_to_column[direction]) & fe.wheel_mask] |= bit
+    # Nothing asks for the bank timer of an active bank: its wheel entry is made when it closes.
+    fe.bank_ready &= ~bit
+    fe.bank_end[bank] = t + fe.activate_to_activate
+    fe.group_act_ready &= ~fe.group_banks[bank]
+    fe.group_act_wheel[(t + fe.tRRD_L) & fe.wheel_mask] |= fe.group_banks[bank]
+    rank = fe.rank[bank]
+    fe.rrd_s_end[rank] = t + fe.tRRD_S
+    number = fe.activates_of_rank[rank]
+    fe.activated[4 * rank + (number & 3)] = t
+    fe.activates_of_rank[rank] = number + 1
+    fe.activates += 1
+    if number >= 3:
+        fe.faw_end[rank] = fe.activated[4 * rank + ((number + 1) & 3)] + fe.tFAW

@@ -1,0 +1,92 @@
+"""Random runs of a DRAM front-end, and the comparison of two results."""
+
+import numpy as np
+from golden_runs import random_pattern, random_preset
+
+from recspeed.models.spec.dram_run import (
+    REQUESTS,
+    DramPatterns,
+    DramResult,
+    DramRun,
+    FrontEndSettings,
+)
+from recspeed.models.spec.memory import MemoryPreset
+
+
+def random_requests(
+    rng: np.random.Generator,
+    preset: MemoryPreset,
+    count: int,
+    bursts: int | None = None,
+    *,
+    banks: int | None = None,
+    rows: int | None = None,
+) -> np.ndarray:
+    """REQUESTS[count] over the first `banks` banks and `rows` rows (all of them by default).
+
+    `bursts` of each request, or 1 to 32 at random.
+    """
+    requests = np.zeros(count, dtype=REQUESTS)
+    requests["bank"] = rng.integers(0, banks or preset.banks, count)
+    requests["row"] = rng.integers(0, rows or preset.organization.rows, count)
+    most = min(32, preset.bursts_per_row)
+    length = bursts if bursts is not None else np.minimum(rng.geometric(0.3, count), most)
+    requests["bursts"] = length
+    requests["column"] = rng.integers(0, preset.bursts_per_row - requests["bursts"] + 1)
+    return requests
+
+
+def random_dram_run(
+    seed: int,
+    requests: int = 150,
+    *,
+    preset: MemoryPreset | None = None,
+    writes: bool = True,
+    per_bank: bool | None = None,
+    row_hits: bool | None = None,
+) -> DramRun:
+    """Random device, settings, patterns, mix and places; `None` lets the seed say."""
+    rng = np.random.default_rng([1, seed])
+    preset = random_preset(rng) if preset is None else preset
+    share = float(rng.choice([0, 0.1, 0.5, 0.9, 1])) if writes else 0.0
+    count = int(requests * share)
+    bursts = int(rng.integers(1, 5)) if rng.random() < 0.5 else None
+    places = {
+        "banks": int(rng.choice([1, 3, preset.banks])),
+        "rows": int(rng.choice([1, 2, 5, preset.organization.rows])),
+    }
+    chosen = bool(rng.integers(2)) if per_bank is None else per_bank
+    hits = int(rng.choice([1, 2, 3, 8, 255]))
+    if row_hits is False or (row_hits is None and rng.random() < 0.4):
+        hits = 0
+    settings = FrontEndSettings(
+        outstanding=int(rng.choice([1, 2, 5, 16, 64, 256])),
+        write_buffer=int(rng.choice([1, 2, 5, 16, 64, 128])),
+        refresh_group=int(rng.integers(0, 9)),
+        per_bank=chosen and preset.per_bank_refresh,
+        turnaround_limit=int(rng.choice([1, 10, 64, 256, 4095])),
+        row_hits=hits,
+    )
+    return DramRun(
+        preset=preset,
+        reads=random_requests(rng, preset, requests - count, bursts, **places),
+        writes=random_requests(rng, preset, count, bursts, **places),
+        settings=settings,
+        queue_depth=int(rng.choice([1, 2, 4, 16, 64])),
+        patterns=DramPatterns(*(random_pattern(rng) for _ in range(3))),
+        seed=int(rng.integers(0, 1 << 62)),
+    )
+
+
+def dram_differences(one: DramResult, other: DramResult) -> list[str]:
+    """Names of the fields in which two results differ, in any element."""
+    found = [
+        name
+        for name in ("commands", "beats", "written")
+        if not np.array_equal(getattr(one, name), getattr(other, name))
+    ]
+    return found + sorted(
+        counter.name
+        for counter in one.counters.keys() | other.counters.keys()
+        if one.counters.get(counter) != other.counters.get(counter)
+    )
