@@ -29,7 +29,8 @@ class Distances:
     def check(self, rule: Rule, report: JedecReport) -> RuleReport:
         """Record what breaks `rule`."""
         previous, following = among(self.log, rule.previous), among(self.log, rule.next)
-        occurs = bool(previous.any() and following.any())
+        last = len(following) - int(following[::-1].argmax()) if following.any() else 0
+        occurs = bool(previous[: max(last - 1, 0)].any())
         if not occurs:
             return RuleReport(rule.name, rule.clocks, None, 0, occurs)
         minimum: int | None = None

@@ -26,7 +26,7 @@ class Violation:
 class RuleReport:
     """The smallest distance of a rule in the log; None if the pair of commands never occurred.
 
-    `commands_occur`: the log holds commands of both kinds, in whatever places.
+    `commands_occur`: the log holds commands of both kinds in this order, in whatever places.
     """
 
     name: str
