@@ -43,7 +43,8 @@ def run_channel(engine: Engine, run: ChannelRun, *, record_commands: bool = True
         For a run that cannot end, and for a simulation that failed.
     """
     if engine is Engine.RTL:
-        from recspeed.tb.channel import ChannelError, simulate_channels
+        from recspeed.tb.channel import simulate_channels
+        from recspeed.tb.simulation import ChannelError
         from recspeed.tb.toolchain import ToolchainError
 
         try:
