@@ -62,10 +62,10 @@ def run_channel(engine: Engine, run: ChannelRun, *, record_commands: bool = True
 
 def channel_bound(preset: MemoryPreset, size: int, settings: RunSettings) -> tuple[float, str]:
     """`(clocks, limiter)`: the JEDEC bound per random row visit of a vector of `size` bytes."""
-    from recspeed.models.bounds import jedec_bound
+    from recspeed.models.bounds import visit_bound
 
-    bound = jedec_bound(preset, size, refresh=settings.refresh_group > 0)
-    return float(bound.clocks_per_visit), bound.limiter
+    bound = visit_bound(preset, size, refresh=settings.refresh_group > 0)
+    return float(bound.clocks), bound.limiter
 
 
 def check_commands(

@@ -12,7 +12,16 @@ from recspeed.models.spec.toml import SpecificationError
 from recspeed.models.traces.trace import TraceError
 from recspeed.scripts.console import CHECK_FAILED, INTERRUPTED, USAGE_ERROR, UserError, fail
 
-COMMAND_MODULES: tuple[str, ...] = ("info", "characterize", "pool", "dram", "trace")
+COMMAND_MODULES: tuple[str, ...] = (
+    "info",
+    "characterize",
+    "pool",
+    "dram",
+    "trace",
+    "verilog",
+    "regress",
+    "bench",
+)
 """Modules of `recspeed.scripts.commands`, in the order that `--help` lists them.
 
 Each has a function `register(app)` that adds its command or group of commands.
