@@ -1,6 +1,7 @@
 """Runs a memory channel's RTL: prepares run folders, simulates them, reads the results back."""
 
 import contextlib
+import functools
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -42,6 +43,7 @@ class ChannelError(RuntimeError):
     """A run that did not end as a run must: watchdog, or a broken stream law."""
 
 
+@functools.cache
 def build_channel(
     preset: MemoryPreset, parameters: EngineParameters, *, waves: bool = False
 ) -> toolchain.Simulator:

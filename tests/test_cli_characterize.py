@@ -241,3 +241,15 @@ def test_shares_of_all_clocks_add_up():
     parts = shares(counters(DATA=860, IDLE_REFRESH=91, IDLE_BANK_BUSY=49))
     assert sum(parts.values()) == pytest.approx(1)
     assert parts[Counter.DATA] == pytest.approx(0.86)
+
+
+@pytest.mark.parametrize("name", ["bag", "beat", "lanes", "transfer_cycle"])
+def test_digest_sees_every_bit_and_clock(name):
+    run = uniform_run(memory_preset("hbm2-2000"), 64, 200, RunSettings(), 0)
+    result = run_channel(Engine.GOLDEN, run)
+    before = characterization.result_digest(result)
+    array = getattr(result, name).copy()
+    array.flat[-1] ^= 1
+    changed = dataclasses.replace(result, **{name: array})
+    assert characterization.result_digest(changed) != before
+    assert characterization.result_digest(dataclasses.replace(result)) == before

@@ -3,6 +3,7 @@
 The expected sums are made here in float64, in which the sum of up to 4096 FP16 numbers is exact.
 """
 
+import dataclasses
 import os
 
 import numpy as np
@@ -14,6 +15,7 @@ from recspeed.models.spec import content
 from recspeed.models.spec.engine import place_tables
 from recspeed.models.spec.memory import memory_preset
 from recspeed.models.traces.trace import Trace, load_trace, save_trace
+from recspeed.scripts.commands import pool
 from recspeed.scripts.workload import full_table_rows
 
 MEMORY = "hbm2-2000"
@@ -325,3 +327,22 @@ def test_real_criteo_categories(engine, recspeed, tmp_path):
     with np.load(out) as result:
         assert result["pooled"].shape == (200, 32)
         assert np.array_equal(bits(result["pooled"]), bits(wanted))
+
+
+@pytest.mark.parametrize("fault", ["dropped", "twice"])
+def test_beats_that_are_missing_or_come_twice_are_noticed(fault, recspeed, tmp_path, monkeypatch):
+    original = pool.run_channel
+
+    def faulty(engine, run, **named):
+        result = original(engine, run, **named)
+        order = np.arange(len(result.bag))
+        order = order[:-1] if fault == "dropped" else np.append(order, 0)
+        changed = {name: getattr(result, name)[order] for name in ("bag", "beat", "lanes")}
+        return dataclasses.replace(result, **changed)
+
+    monkeypatch.setattr(pool, "run_channel", faulty)
+    path, out = tmp_path / "t.npz", tmp_path / "o.npz"
+    write_trace(path, **simple())
+    message = recspeed.refused("pool", "--trace", path, "--memory", MEMORY, "--out", out, code=1)
+    assert message == "4 pooled elements are missing or came twice"
+    assert not out.exists()
