@@ -125,6 +125,30 @@ def test_dlrm_text_to_trace_and_back(recspeed, tmp_path):
         assert load_trace(again).indices.tolist() == [5, 3, 5, 0, 9]
 
 
+def test_profile_of_a_trace_makes_traces_like_it(recspeed, tmp_path):
+    source, path, profile = tmp_path / "trace.log", tmp_path / "t.npz", tmp_path / "dist_emb_0"
+    source.write_text("7,3,7,7,3,9\n")
+    assert recspeed("trace", "convert", source, "--from", "dlrm", "--out", path).code == 0
+    to_profile = ("--from", "npz", "--to", "dlrm-profile", "--out", profile)
+    assert recspeed("trace", "convert", path, *to_profile).code == 0
+    # New rows 7, 3, 9; then 7 and 3 as second latest, and 7 right after itself.
+    lines = [[float(word) for word in line.split(",")] for line in profile.read_text().splitlines()]
+    assert lines[:2] == [[7, 3, 9], [0, 1, 2]]
+    assert lines[2] == pytest.approx([3 / 6, 4 / 6, 1])
+    options = ("--distribution", "stack-distance", "--profile", profile, "--rows", 10)
+    assert recspeed("trace", "generate", *options, "--out", path).code == 0
+    assert set(load_trace(path).indices.tolist()) == {7, 3, 9}
+
+
+def test_profile_of_no_lookup_is_refused(recspeed, tmp_path):
+    path, out = tmp_path / "t.npz", tmp_path / "out"
+    assert recspeed("trace", "generate", "--empty", 1, "--out", path).code == 0
+    to_profile = ("--from", "npz", "--to", "dlrm-profile", "--out", out)
+    message = recspeed.refused("trace", "convert", path, *to_profile)
+    assert message == "no lookup; expected at least one to take stack distances of"
+    assert not out.exists()
+
+
 def test_several_dlrm_files_are_tables(recspeed, tmp_path):
     for number in range(2):
         (tmp_path / f"{number}").write_text(f"{number}, 7\n3, 4\n")
@@ -164,8 +188,12 @@ def test_criteo_modulo_and_dense(recspeed, tmp_path):
         ("--from criteo --table 26", "category 26; expected 0 to 25"),
         ("--from criteo --map modulo", "category 0: rows are missing; expected a number"),
         ("--from criteo --rows 1,2", "--rows 1,2: 2 numbers; expected 1 or 26"),
-        ("--from criteo --to criteo", "--to criteo: expected npz, dlrm or dlrm-binary"),
+        (
+            "--from criteo --to criteo",
+            "--to criteo: expected npz or a form of dlrm",
+        ),
         ("--from dlrm", "line 1, field 3: '-2'; expected an unsigned integer"),
+        ("--from dlrm-profile", "--from dlrm-profile: a profile is no trace; expected trace"),
         ("--from npz --to dlrm", "not an .npz file"),
         ("--from dlrm --to dlrm --table 1", "line 1, field 3"),
     ],

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from recspeed.models.traces import dlrm
 from recspeed.models.traces.convert import join_tables, map_rows, uniform_offsets
 from recspeed.models.traces.criteo import CATEGORIES, parse_line, read_criteo
+from recspeed.models.traces.distributions import StackProfile
+from recspeed.models.traces.stack_distance import stack_distances, stack_profile
 from recspeed.models.traces.trace import TraceError
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
@@ -116,6 +118,43 @@ def test_profile_is_refused(text, message, write):
         dlrm.read_profile(path)
     assert message in str(error.value)
     assert str(error.value).startswith(str(path))
+
+
+@given(st.lists(st.integers(0, 12), min_size=1, max_size=80))
+def test_stack_distances_against_a_literal_stack(rows):
+    stack: list[int] = []
+    literal = []
+    for row in rows:
+        literal.append(len(stack) - stack.index(row) if row in stack else 0)
+        if row in stack:
+            stack.remove(row)
+        stack.append(row)
+    assert stack_distances(np.array(rows, dtype=np.int64)).tolist() == literal
+    profile = stack_profile(np.array(rows, dtype=np.int64))
+    assert profile.ids is not None
+    assert profile.ids.tolist() == list(dict.fromkeys(rows))
+    shares = [literal.count(d) / len(rows) for d in sorted(set(literal))]
+    assert profile.distances.tolist() == sorted(set(literal))
+    assert np.allclose(profile.cumulative, np.cumsum(shares))
+
+
+def test_profile_round_trip(write):
+    rows = np.random.default_rng(0).integers(0, 50, 1000)
+    profile = stack_profile(rows)
+    again = dlrm.read_profile(write(dlrm.profile_text(profile)))
+    assert again.ids is not None
+    assert profile.ids is not None
+    assert again.ids.tolist() == profile.ids.tolist()
+    assert again.distances.tolist() == profile.distances.tolist()
+    assert again.cumulative.tolist() == profile.cumulative.tolist()
+
+
+def test_profile_of_a_generated_trace_is_the_one_it_came_from():
+    given_profile = StackProfile(None, np.array([0, 1, 2, 5]), np.array([0.2, 0.5, 0.9, 1.0]))
+    drawn = given_profile.sampler(np.random.default_rng(2), 1 << 30)(20_000)
+    found = stack_profile(drawn)
+    assert found.distances.tolist() == [0, 1, 2, 5]
+    assert np.abs(found.cumulative - given_profile.cumulative).max() < 0.015
 
 
 def ids(*values):
