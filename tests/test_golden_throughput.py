@@ -28,7 +28,7 @@ def test_fraction_of_pin_with_64_outstanding_bursts(size):
 @pytest.mark.parametrize("name", ["hbm2-2000", "hbm2e-3000"])
 @pytest.mark.parametrize("size", SIZES)
 def test_fraction_of_bound_with_128_outstanding_bursts(name, size):
-    # At 96 B the data bus, tRRD_S and tFAW of hbm2e-3000 ask for 6 clocks each, and every read of the
+    # At 96 B the data bus, tRRD_S and tFAW of hbm2e-3000 ask for 6 clocks each, and a read of the
     # other stack ID costs one more, which the bound does not count and no slack makes up for.
     needed = 0.98 if (name, size) == ("hbm2e-3000", 96) else 0.99
     preset = memory_preset(name)
