@@ -39,11 +39,22 @@ CYCLES_PER_LOOKUP_LIMIT = 4000
 """Watchdog: clocks that a lookup, bag or beat may take on average before a run counts as hung."""
 
 
+_built: dict[tuple[str, str, bool], toolchain.Simulator] = {}
+"""Simulators that this process has built, by preset, parameters and waves."""
+
+
 def build_channel(
     preset: MemoryPreset, parameters: EngineParameters, *, waves: bool = False
 ) -> toolchain.Simulator:
-    """The simulator of a channel of `preset`, from the cache where it is there."""
-    return build_harness(ChannelHarness(preset, parameters), TOPLEVEL, waves=waves)
+    """The simulator of a channel of `preset`, from the cache where it is there.
+
+    Within one process the Verilog is generated once.
+    """
+    key = (preset.model_dump_json(), parameters.model_dump_json(), waves)
+    if key in _built:
+        return _built[key]
+    _built[key] = build_harness(ChannelHarness(preset, parameters), TOPLEVEL, waves=waves)
+    return _built[key]
 
 
 def register_writes(run: ChannelRun) -> list[tuple[int, int]]:
