@@ -33,8 +33,8 @@ from math import ceil
 
 from recspeed.models.spec.memory import BEAT_BYTES, MemoryPreset
 
-RANK_TERMS = ("tRRD_S", "tFAW", "banks", "tCCD_L", "tRRD_L")
-CHANNEL_TERMS = ("data bus", "command bus", "row bus")
+RANK_TERMS: tuple[str, ...] = ("tRRD_S", "tFAW", "banks", "tCCD_L", "tRRD_L")
+CHANNEL_TERMS: tuple[str, ...] = ("data bus", "command bus", "row bus")
 """Terms of what each rank has for itself, and of what all ranks share."""
 
 
