@@ -33,7 +33,9 @@ from recspeed.tb.run_plan import PlannedRun, RunOutcome, read_outcomes, write_pl
 TOPLEVEL = "channel_harness"
 COCOTB_MODULE = "recspeed.tb.cocotb_channel"
 CYCLES_PER_LOOKUP_LIMIT = 4000
-"""Watchdog: clocks that a lookup, bag or beat may take on average before a run counts as hung."""
+"""Watchdog: clocks that a lookup or bag may take on average before a run counts as hung."""
+CYCLES_PER_BEAT_LIMIT = 128
+"""The same for a pooled beat: twice what the sparsest pattern of a sink makes of it."""
 
 SINK_RECORD = np.dtype([("cycle", "<i8"), ("item", "<u4", (16,))])
 
@@ -78,7 +80,12 @@ def register_writes(run: ChannelRun) -> list[tuple[int, int]]:
 
 def cycle_limit(run: ChannelRun) -> int:
     """Clocks after which the watchdog ends `run`: far beyond what any pattern but 0 needs."""
-    return 10_000 + CYCLES_PER_LOOKUP_LIMIT * (len(run.indices) + len(run.bag_lengths))
+    beats = sum(run.tables[table].beats for table in run.bag_tables)
+    return (
+        10_000
+        + CYCLES_PER_LOOKUP_LIMIT * (len(run.indices) + len(run.bag_lengths))
+        + CYCLES_PER_BEAT_LIMIT * beats
+    )
 
 
 def write_run(folder: Path, run: ChannelRun) -> None:

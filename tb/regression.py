@@ -1,7 +1,7 @@
 """The regression: RTL against golden model and JEDEC checker, case by case."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from recspeed.models.chip.channel import simulate_channel
@@ -67,9 +67,13 @@ def builds() -> tuple[Build, ...]:
 
 
 def special_cases(build: Build) -> Iterator[Case]:
-    """Every special run on `build`."""
+    """Every special run on `build`, with the sizes of that build."""
     for name, make in SPECIAL_RUNS.items():
-        yield Case(f"{build.name}.{name}", build, lambda make=make: make(build.preset))
+        yield Case(
+            f"{build.name}.{name}",
+            build,
+            lambda make=make: replace(make(build.preset), parameters=build.parameters),
+        )
 
 
 def random_cases(build: Build, count: int, first_seed: int) -> Iterator[Case]:
