@@ -44,8 +44,10 @@ def _first_difference(
 
 
 def _describe_command(entry: np.void) -> str:
+    code = int(entry["command"])
+    name = CommandCode(code).name if code < len(CommandCode) else f"command {code}"
     return (
-        f"{CommandCode(int(entry['command'])).name} bank {entry['bank']} row {entry['row']} "
+        f"{name} bank {entry['bank']} row {entry['row']} "
         f"column {entry['column']} in clock {entry['cycle']}"
     )
 
