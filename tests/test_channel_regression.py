@@ -1,4 +1,4 @@
-"""RTL against golden model and JEDEC checker: every bit, cycle, command and counter of every run."""
+"""RTL against golden model and JEDEC checker: every bit, cycle, command and counter."""
 
 import pytest
 
