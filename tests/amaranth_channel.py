@@ -30,7 +30,7 @@ class Outcome:
 
 @dataclass
 class Source:
-    """Offers items in order; bit `cycle mod 64` of the pattern permits a new offer."""
+    """Offers items in order; bit `t mod 64` permits one in t + 1."""
 
     items: deque
     pattern: int
@@ -39,7 +39,7 @@ class Source:
     def step(self, clock: int, transferred: bool) -> None:
         """From clock `clock` to the next one."""
         if self.held is None or transferred:
-            permitted = self.items and self.pattern >> (clock + 1) % 64 & 1
+            permitted = self.items and self.pattern >> clock % 64 & 1
             self.held = self.items.popleft() if permitted else None
 
 
