@@ -36,7 +36,9 @@ from recspeed.tb.simulation import (
 
 TOPLEVEL = "channel_harness"
 CYCLES_PER_LOOKUP_LIMIT = 4000
-"""Watchdog: clocks that a lookup, bag or beat may take on average before a run counts as hung."""
+"""Watchdog: clocks that a lookup or bag may take on average before a run counts as hung."""
+CYCLES_PER_BEAT_LIMIT = 128
+"""The same for a pooled beat: twice what the sparsest pattern of a sink makes of it."""
 
 
 _built: dict[tuple[str, str, bool], toolchain.Simulator] = {}
@@ -85,7 +87,12 @@ def register_writes(run: ChannelRun) -> list[tuple[int, int]]:
 
 def cycle_limit(run: ChannelRun) -> int:
     """Clocks after which the watchdog ends `run`: far beyond what any pattern but 0 needs."""
-    return 10_000 + CYCLES_PER_LOOKUP_LIMIT * (len(run.indices) + len(run.bag_lengths))
+    beats = sum(run.tables[table].beats for table in run.bag_tables)
+    return (
+        10_000
+        + CYCLES_PER_LOOKUP_LIMIT * (len(run.indices) + len(run.bag_lengths))
+        + CYCLES_PER_BEAT_LIMIT * beats
+    )
 
 
 def write_run(folder: Path, run: ChannelRun) -> None:

@@ -1,34 +1,52 @@
 """The regression: RTL against golden model and JEDEC checker, case by case."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from recspeed.models.chip.channel import simulate_channel
+from recspeed.models.dram.run import simulate_dram
+from recspeed.models.spec.dram_run import DramResult, DramRun
 from recspeed.models.spec.engine import EngineParameters
 from recspeed.models.spec.memory import MemoryPreset, memory_preset
 from recspeed.models.spec.run import ChannelResult, ChannelRun
 from recspeed.tb import toolchain
 from recspeed.tb.channel import simulate_channels
 from recspeed.tb.checkers import jedec
+from recspeed.tb.dram import simulate_front_ends
+from recspeed.tb.random_dram_runs import random_dram_run
 from recspeed.tb.random_runs import random_run
-from recspeed.tb.scoreboard import compare
+from recspeed.tb.scoreboard import compare, compare_dram
 from recspeed.tb.simulation import ChannelError
 from recspeed.tb.special_runs import SPECIAL_RUNS
+
+Block = Literal["memory_channel", "dram_front_end"]
+BLOCKS: tuple[Block, ...] = ("memory_channel", "dram_front_end")
+
+FRONT_END_PRESETS = ("hbm2-2000", "hbm2e-3000", "hbm3-6400", "ddr4-3200", "gddr6-14000")
+"""One memory of each family, and HBM2E with its two stack IDs."""
+
+FRONT_END_RANDOM = 200
+"""Random mixes per memory of a full regression of front-ends."""
 
 
 @dataclass(frozen=True)
 class Build:
-    """One generated channel: preset and sizes. Every case of a build runs on the same simulator."""
+    """One generated block. Every case of a build runs on the same simulator.
+
+    Of `parameters` a front-end takes the queue depth alone.
+    """
 
     name: str
+    block: Block
     preset: MemoryPreset
-    parameters: EngineParameters
+    parameters: EngineParameters = field(default_factory=EngineParameters)
 
 
 @dataclass(frozen=True)
 class Case:
-    """One run of the regression: a special run by name, or a random one by seed."""
+    """One run of the regression: a special run of a channel by name, or a random one by seed."""
 
     build: Build
     special: str | None = None
@@ -39,11 +57,17 @@ class Case:
         what = self.special or f"random_seed_{self.seed}"
         return f"{self.build.name}.{what}"
 
-    def make(self) -> ChannelRun:
-        """Its input, the same at every call."""
+    def channel_run(self) -> ChannelRun:
+        """Its input, for a memory channel; the same at every call."""
+        build = self.build
         if self.special is not None:
-            return SPECIAL_RUNS[self.special](self.build.preset)
-        return random_run(self.seed, self.build.preset, self.build.parameters)
+            return replace(SPECIAL_RUNS[self.special](build.preset), parameters=build.parameters)
+        return random_run(self.seed, build.preset, build.parameters)
+
+    def front_end_run(self) -> DramRun:
+        """Its input, for a front-end; the same at every call."""
+        build = self.build
+        return random_dram_run(self.seed, build.preset, queue_depth=build.parameters.queue_depth)
 
 
 @dataclass(frozen=True)
@@ -66,20 +90,27 @@ def small_64_bank_build() -> Build:
     values["organization"]["stack_ids"] = 4
     values["capacity"]["pseudo_channel_mib"] *= 4
     sizes = EngineParameters(queue_depth=2, accumulator_words=64, bag_slots=4)
-    return Build("small-64-banks", MemoryPreset.model_validate(values), sizes)
+    return Build(
+        "channel-small-64-banks", "memory_channel", MemoryPreset.model_validate(values), sizes
+    )
 
 
-def builds() -> tuple[Build, ...]:
-    """The builds of the regression."""
+def builds(block: Block) -> tuple[Build, ...]:
+    """The builds of a block's regression."""
+    if block == "dram_front_end":
+        return tuple(
+            Build(f"front-end-{name}", block, memory_preset(name)) for name in FRONT_END_PRESETS
+        )
     return (
-        Build("hbm2-2000", memory_preset("hbm2-2000"), EngineParameters()),
-        Build("hbm2e-3000", memory_preset("hbm2e-3000"), EngineParameters()),
+        Build("channel-hbm2-2000", block, memory_preset("hbm2-2000")),
+        Build("channel-hbm2e-3000", block, memory_preset("hbm2e-3000")),
+        Build("channel-ddr4-3200", block, memory_preset("ddr4-3200")),
         small_64_bank_build(),
     )
 
 
 def special_cases(build: Build) -> list[Case]:
-    """Every special run on `build`, which must have the default sizes."""
+    """Every special run on `build`, a memory channel."""
     return [Case(build, special=name) for name in SPECIAL_RUNS]
 
 
@@ -88,15 +119,30 @@ def random_cases(build: Build, count: int, first_seed: int) -> list[Case]:
     return [Case(build, seed=seed) for seed in range(first_seed, first_seed + count)]
 
 
-def all_cases(random_count: int, first_seed: int) -> list[Case]:
-    """Special runs on the builds of default sizes; random runs spread evenly over all builds."""
+def all_cases(
+    blocks: Sequence[Block], channel_count: int, front_end_count: int, first_seed: int
+) -> list[Case]:
+    """The full regression of `blocks`.
+
+    Parameters
+    ----------
+    channel_count
+        Random runs of memory channels, spread evenly over their builds; those of default sizes
+        also have every special run.
+    front_end_count
+        Random mixes of each front-end.
+    """
     cases: list[Case] = []
-    every = builds()
-    for number, build in enumerate(every):
-        if build.parameters == EngineParameters():
-            cases += special_cases(build)
-        count = random_count // len(every) + (number < random_count % len(every))
-        cases += random_cases(build, count, first_seed)
+    if "memory_channel" in blocks:
+        every = builds("memory_channel")
+        for number, build in enumerate(every):
+            if build.parameters == EngineParameters():
+                cases += special_cases(build)
+            count = channel_count // len(every) + (number < channel_count % len(every))
+            cases += random_cases(build, count, first_seed)
+    if "dram_front_end" in blocks:
+        for build in builds("dram_front_end"):
+            cases += random_cases(build, front_end_count, first_seed)
     return cases
 
 
@@ -115,7 +161,25 @@ def batches(cases: Sequence[Case], size: int) -> list[list[Case]]:
 def judge(name: str, run: ChannelRun, rtl: ChannelResult) -> Verdict:
     """Compare an RTL result with the golden model's, and its commands with JEDEC's rules."""
     faults = [str(difference) for difference in compare(rtl, simulate_channel(run))]
-    report = jedec.check(run.preset, rtl.commands, refresh=run.settings.refresh_group > 0)
+    report = jedec.check(
+        run.preset,
+        rtl.commands,
+        refresh=run.settings.refresh_group > 0,
+        per_bank=run.settings.per_bank,
+    )
+    faults += [f"JEDEC: {violation}" for violation in report.violations]
+    return Verdict(name, tuple(faults), rtl.cycles)
+
+
+def judge_front_end(name: str, run: DramRun, rtl: DramResult) -> Verdict:
+    """The same for a front-end alone."""
+    faults = [str(difference) for difference in compare_dram(rtl, simulate_dram(run))]
+    report = jedec.check(
+        run.preset,
+        rtl.commands,
+        refresh=run.settings.refresh_group > 0,
+        per_bank=run.settings.per_bank,
+    )
     faults += [f"JEDEC: {violation}" for violation in report.violations]
     return Verdict(name, tuple(faults), rtl.cycles)
 
@@ -125,14 +189,24 @@ def run_batch(cases: Sequence[Case]) -> list[Verdict]:
 
     A failure of the simulation itself fails every case without a result, with the reason.
     """
-    runs = [case.make() for case in cases]
     verdicts: list[Verdict] = []
-
-    def on_result(number: int, result: ChannelResult) -> None:
-        verdicts.append(judge(cases[number].name, runs[number], result))
-
     try:
-        simulate_channels(runs, on_result=on_result)
+        if cases[0].build.block == "memory_channel":
+            runs = [case.channel_run() for case in cases]
+            simulate_channels(
+                runs,
+                on_result=lambda number, result: verdicts.append(
+                    judge(cases[number].name, runs[number], result)
+                ),
+            )
+        else:
+            mixes = [case.front_end_run() for case in cases]
+            simulate_front_ends(
+                mixes,
+                on_result=lambda number, result: verdicts.append(
+                    judge_front_end(cases[number].name, mixes[number], result)
+                ),
+            )
     except (ChannelError, toolchain.ToolchainError) as error:
         verdicts += [Verdict(case.name, (str(error),), 0) for case in cases[len(verdicts) :]]
     return verdicts
@@ -141,7 +215,10 @@ def run_batch(cases: Sequence[Case]) -> list[Verdict]:
 def record_waves(case: Case, path: Path) -> None:
     """Run `case` once more with a waveform, whatever its verdict."""
     try:
-        simulate_channels([case.make()], waves=path)
+        if case.build.block == "memory_channel":
+            simulate_channels([case.channel_run()], waves=path)
+        else:
+            simulate_front_ends([case.front_end_run()], waves=path)
     except (ChannelError, toolchain.ToolchainError):
         if not path.exists():
             raise

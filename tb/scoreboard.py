@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from recspeed.models.spec.dram_run import DramResult
 from recspeed.models.spec.registers import Counter
 from recspeed.models.spec.run import ChannelResult, CommandCode
 
@@ -44,8 +45,10 @@ def _first_difference(
 
 
 def _describe_command(entry: np.void) -> str:
+    code = int(entry["command"])
+    name = CommandCode(code).name if code < len(CommandCode) else f"command {code}"
     return (
-        f"{CommandCode(int(entry['command'])).name} bank {entry['bank']} row {entry['row']} "
+        f"{name} bank {entry['bank']} row {entry['row']} "
         f"column {entry['column']} in clock {entry['cycle']}"
     )
 
@@ -72,14 +75,25 @@ def compare(
     ]
     if commands:
         found.append(_first_difference("command", rtl.commands, golden.commands, _describe_command))
-    for counter in Counter:
-        if rtl.counters.get(counter) != golden.counters.get(counter):
-            found.append(
-                Difference(
-                    "counter",
-                    counter.name,
-                    str(rtl.counters.get(counter)),
-                    str(golden.counters.get(counter)),
-                )
-            )
+    found += _counter_differences(rtl.counters, golden.counters)
     return [difference for difference in found if difference is not None]
+
+
+def compare_dram(rtl: DramResult, golden: DramResult) -> list[Difference]:
+    """Every field in which the results of one front-end run differ; empty when they agree."""
+    found = [
+        _first_difference("command", rtl.commands, golden.commands, _describe_command),
+        _first_difference("beat", rtl.beats, golden.beats),
+        _first_difference("completed write", rtl.written, golden.written),
+        *_counter_differences(rtl.counters, golden.counters),
+    ]
+    return [difference for difference in found if difference is not None]
+
+
+def _counter_differences(rtl: dict[Counter, int], golden: dict[Counter, int]) -> list[Difference]:
+    """Counters that differ, or that one side lacks."""
+    return [
+        Difference("counter", counter.name, str(rtl.get(counter)), str(golden.get(counter)))
+        for counter in Counter
+        if rtl.get(counter) != golden.get(counter)
+    ]

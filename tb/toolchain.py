@@ -342,6 +342,9 @@ def simulate(
             f"simulating {simulator.toplevel}: {error} (full log: {log})"
         ) from None
     except (ToolchainError, RuntimeError, SystemExit) as error:
+        # Where pytest runs, cocotb's runner exits at a failed test and says only how many failed.
+        if isinstance(error, SystemExit) and results.exists():
+            _raise_on_failure(simulator.toplevel, results, log)
         raise ToolchainError(
             f"simulating {simulator.toplevel}: {error}: {_tail(log)} (full log: {log})"
         ) from None

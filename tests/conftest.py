@@ -1,6 +1,11 @@
-"""Settings of every test."""
+"""Settings of every test, and the folder in which built simulators are kept between test runs."""
+
+import os
+from pathlib import Path
 
 from hypothesis import settings
+
+os.environ.setdefault("RECSPEED_CACHE", str(Path(__file__).parents[1] / "build" / "cache"))
 
 # Timings are never asserted: the first example of a test may compile its kernels. A failure prints
 # the blob that reproduces it.

@@ -36,7 +36,8 @@ class Timer:
             following.eq(Mux(self.expired, 0, self.count - 1)),
         ]
         m.d.sync += self.count.eq(following)
-        for when, clocks in self._settings:
+        # Of several settings in one clock the last statement rules: the largest.
+        for when, clocks in sorted(self._settings, key=lambda setting: setting[1]):
             later = Const(clocks - 1, self.count.shape())
             with m.If(when & (following < later)):
                 m.d.sync += self.count.eq(later)

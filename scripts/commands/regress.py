@@ -12,10 +12,19 @@ from rich.table import Table
 
 from recspeed.scripts.console import CHECK_FAILED, UserError, out, progress, whole_file
 from recspeed.tb.junit import write_junit
-from recspeed.tb.regression import Case, Verdict, all_cases, batches, record_waves, run_batch
+from recspeed.tb.regression import (
+    BLOCKS,
+    FRONT_END_RANDOM,
+    Block,
+    Case,
+    Verdict,
+    all_cases,
+    batches,
+    record_waves,
+    run_batch,
+)
 
 EXAMPLE = "Example: recspeed regress --random 1000 --jobs 2 --out build/out/regress"
-BLOCKS = ("memory_channel",)
 BATCH = 20
 WAVEFORMS = 3
 """Failures that get a waveform: a build with waves and a second run cost time."""
@@ -60,8 +69,11 @@ def report(verdicts: Sequence[Verdict], planned: int, folder: Path) -> None:
 
 
 def regress(
-    block: Annotated[str, typer.Option(help="memory_channel, or all")] = "all",
-    random: Annotated[int, typer.Option(min=0, help="random runs besides the special ones")] = 1000,
+    block: Annotated[str, typer.Option(help=f"{', '.join(BLOCKS)}, or all")] = "all",
+    random: Annotated[int, typer.Option(min=0, help="random runs of memory channels")] = 1000,
+    mixes: Annotated[
+        int, typer.Option(min=0, help="random mixes of each DRAM front-end")
+    ] = FRONT_END_RANDOM,
     jobs: Annotated[int, typer.Option(min=1, help="processes")] = os.cpu_count() or 1,
     seed: Annotated[int, typer.Option(min=0, help="first seed of the random runs")] = 0,
     waves: Annotated[bool, typer.Option(help="waveforms of the first failures")] = True,
@@ -75,7 +87,8 @@ def regress(
     """
     if block not in (*BLOCKS, "all"):
         raise UserError(f"--block: unknown block '{block}': expected {', '.join(BLOCKS)} or all")
-    cases = all_cases(random, seed)
+    chosen: list[Block] = [name for name in BLOCKS if block in (name, "all")]
+    cases = all_cases(chosen, random, mixes, seed)
     verdicts: list[Verdict] = []
     try:
         run_all(cases, jobs, verdicts)

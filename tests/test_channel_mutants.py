@@ -1,0 +1,555 @@
+"""Faults in the RTL, one at a time: scoreboard, JEDEC checker or stream law must report each.
+
+The channel runs in Amaranth's own simulator. Its device has two stack IDs and short refresh
+intervals, and its engine is small, so that a few hundred clocks meet every mechanism.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from amaranth_channel import simulate_in_amaranth
+from golden_runs import preset_with
+from mutation import Mutant
+
+from recspeed.models.chip.channel import simulate_channel
+from recspeed.models.spec.engine import EngineParameters, Policy, RunSettings, place_tables
+from recspeed.models.spec.run import ALWAYS, ChannelRun, Patterns
+from recspeed.rtl.chip.counters import ChannelCounters
+from recspeed.rtl.chip.memory_channel import MemoryChannel
+from recspeed.rtl.dram.address_map import AddressMap
+from recspeed.rtl.dram.attribution import Attribution
+from recspeed.rtl.dram.bank_machine import BankMachine
+from recspeed.rtl.dram.column_scheduler import ColumnScheduler
+from recspeed.rtl.dram.front_end import DramFrontEnd
+from recspeed.rtl.dram.refresh import Refresher
+from recspeed.rtl.dram.return_path import ReturnPath
+from recspeed.rtl.dram.row_scheduler import RowScheduler
+from recspeed.rtl.lib.arbiter import OldestReady
+from recspeed.rtl.lib.fixed_point import Fp16ToFixed, RoundSum
+from recspeed.rtl.pooling.bag_slots import BagSlots
+from recspeed.rtl.pooling.lane import PoolingLane
+from recspeed.rtl.pooling.lookup_issue import LookupIssue
+from recspeed.rtl.pooling.pooling_slice import PoolingSlice
+from recspeed.rtl.pooling.readout import Readout
+from recspeed.tb.checkers import jedec
+from recspeed.tb.random_runs import SPECIAL_FP16
+from recspeed.tb.scoreboard import compare
+
+PARAMETERS = EngineParameters(queue_depth=4, accumulator_words=64, bag_slots=8, tables=8)
+
+
+def _preset():
+    return preset_with("short-refresh", stack_ids=2, tREFI=300, tRFC=40, tFAW=22)
+
+
+def _channel_run(tables, bags, contents, **given) -> ChannelRun:
+    return ChannelRun(
+        preset=_preset(),
+        tables=tables,
+        bag_tables=np.array([table for table, _ in bags], dtype=np.int64),
+        bag_lengths=np.array([len(indices) for _, indices in bags], dtype=np.int64),
+        indices=np.array([index for _, indices in bags for index in indices], dtype=np.int64),
+        parameters=PARAMETERS,
+        contents=contents,
+        **given,
+    )
+
+
+def _mixed() -> ChannelRun:
+    """Several sizes, repeated rows, lookups out of range, empty bags, stalls on every stream."""
+    rng = np.random.default_rng(11)
+    shapes = [(90, 20), (150, 68), (40, 256), (70, 32)]
+    policies = [Policy.CLAMP, Policy.DROP, Policy.CLAMP, Policy.DROP]
+    tables = tuple(
+        table.model_copy(update={"policy": policy})
+        for table, policy in zip(place_tables(_preset(), shapes), policies, strict=True)
+    )
+    contents = tuple(
+        rng.normal(0, 1, (rows, size // 2)).astype(np.float16).view(np.uint16)
+        for rows, size in shapes
+    )
+    outside = 2**32 + 1
+    bags = [(3, []), (0, [5, 5, 5, outside]), (1, [3, outside])]
+    for number in range(20):
+        table = int(rng.integers(4))
+        rows = shapes[table][0]
+        wrong = [rows, rows + 1, -1, 2**63 - 1][number % 4]
+        inside = list(rng.integers(0, rows, number % 5))
+        bags.append((table, [*inside, wrong] if number % 3 == 0 else inside))
+    patterns = Patterns(ALWAYS, 0xFFF0_FFFF_0FFF_FFFF, 0x0FF0_F0F0_00FF_AAAA)
+    settings = RunSettings(outstanding=24, refresh_group=2, output="fp32")
+    return _channel_run(tables, bags, contents, settings=settings, patterns=patterns)
+
+
+def _special_values(output: str) -> ChannelRun:
+    """Special values in pairs, sums at rounding boundaries, and sums that need many bits."""
+    count = len(SPECIAL_FP16)
+    special = np.array(
+        [[SPECIAL_FP16[(row + lane) % count] for lane in range(8)] for row in range(count)],
+        dtype=np.uint16,
+    )
+    halves = np.array(
+        [[2048, 2050, -2048, 1.5, 60000, 65504, 0.25, 2**-14]] * 2
+        + [[1, 1, -1, 2**-11, 5520, 65504, 2**-24, 3 * 2**-24]],
+        dtype=np.float16,
+    ).view(np.uint16)
+    contents = np.concatenate([special, halves])
+    tables = place_tables(_preset(), [(len(contents), 16)])
+    bags = [(0, [row, (row + shift) % count]) for row in range(count) for shift in (1, 3, 6)]
+    bags += [(0, [count, count + 2]), (0, [count] * 2 + [count + 2] * 3), (0, [7] * 10)]
+    bags += [(0, [count, count + 2, count + 2]), (0, [8] * 10), (0, [count + 2])]
+    settings = RunSettings.model_validate({"output": output})
+    return _channel_run(tables, bags, (contents,), settings=settings)
+
+
+def _saturating() -> ChannelRun:
+    """More requests than the DRAM can serve, short and long vectors, on all banks."""
+    rng = np.random.default_rng(5)
+    shapes = [(2000, 32), (300, 160)]
+    tables = place_tables(_preset(), shapes)
+    contents = tuple(
+        rng.integers(0, 0x7C00, (rows, size // 2), dtype=np.uint16) for rows, size in shapes
+    )
+    bags = [(0, list(rng.integers(0, 2000, 45))) for _ in range(2)]
+    bags += [(1, list(rng.integers(0, 300, 12))) for _ in range(2)]
+    settings = RunSettings(outstanding=128, refresh_group=1)
+    return _channel_run(tables, bags, contents, settings=settings)
+
+
+def _fatal() -> ChannelRun:
+    """A lookup out of range under the policy FATAL, in the middle of a bag."""
+    tables = place_tables(_preset(), [(20, 64), (20, 64)])
+    contents = tuple(np.full((20, 32), 0x3C00, dtype=np.uint16) for _ in tables)
+    bags = [(0, [1, 2]), (1, [3, 20, 4]), (0, [5])]
+    return _channel_run(tables, bags, contents)
+
+
+def _waiting() -> ChannelRun:
+    """A trickle of lookups: nothing but refresh decides when a refresh is issued."""
+    tables = place_tables(_preset(), [(64, 32)])
+    contents = (np.full((64, 16), 0x3C01, dtype=np.uint16),)
+    patterns = Patterns(indices=1 << 40)
+    settings = RunSettings(refresh_group=1)
+    return _channel_run(
+        tables, [(0, list(range(14)))], contents, settings=settings, patterns=patterns
+    )
+
+
+RUNS = {
+    "mixed": _mixed,
+    "special values, FP16": lambda: _special_values("fp16"),
+    "special values, FP32": lambda: _special_values("fp32"),
+    "saturating": _saturating,
+    "fatal": _fatal,
+    "waiting": _waiting,
+}
+
+
+@cache
+def _expected(name: str):
+    run = RUNS[name]()
+    return run, simulate_channel(run)
+
+
+def faults_of(name: str) -> list[str]:
+    """What the checkers report of a run on the channel as it is now."""
+    run, golden = _expected(name)
+    outcome = simulate_in_amaranth(run, limit=golden.cycles * 5 // 4 + 300)
+    result = outcome.result
+    found = [str(difference) for difference in compare(result, golden)]
+    report = jedec.check(run.preset, result.commands, refresh=run.settings.refresh_group > 0)
+    found += [f"JEDEC: {violation}" for violation in report.violations]
+    if outcome.law_violations:
+        found.append(f"{outcome.law_violations} violations of the stream law")
+    if not outcome.done:
+        found.append("not done")
+    return found
+
+
+LANES = "pooled lanes of transfer at entry"
+CLOCK = "clock of transfer at entry"
+COMMAND = "command at entry"
+
+VALUE_MUTANTS = (
+    Mutant("truncates", RoundSum, "_round", "half & (rest | significand[0])", "0", LANES),
+    Mutant("rounds half up", RoundSum, "_round", "rest | significand[0]", "1", LANES),
+    Mutant("never ties to odd", RoundSum, "_round", "rest | significand[0]", "rest", LANES),
+    Mutant(
+        "infinities of both signs are no NaN",
+        RoundSum,
+        "elaborate",
+        "self.sum.nan | (self.sum.positive_infinity & self.sum.negative_infinity)",
+        "self.sum.nan",
+        LANES,
+    ),
+    Mutant("FP16 overflows", RoundSum, "elaborate", "encoded_16 >= 0x7C00", "Const(0)", LANES),
+    Mutant(
+        "denormal range too wide", RoundSum, "elaborate", "2 << FP16_FRACTION", "1 << 12", LANES
+    ),
+    Mutant("minus zero", RoundSum, "elaborate", "Cat(fp32, negative)", "Cat(fp32, 0)", LANES),
+    Mutant(
+        "sign ignored",
+        Fp16ToFixed,
+        "elaborate",
+        "Mux(sign, -magnitude, magnitude)",
+        "magnitude",
+        LANES,
+    ),
+    Mutant("subnormals flushed", Fp16ToFixed, "elaborate", "Mux(finite,", "Mux(normal,", LANES),
+    Mutant(
+        "sticky flags dropped",
+        PoolingLane,
+        "elaborate",
+        "(kept & add.data[flag]) | addend[flag]",
+        "addend[flag]",
+        LANES,
+    ),
+    Mutant(
+        "sums of 44 bits",
+        PoolingLane,
+        "elaborate",
+        "Mux(kept, add.data.integer, 0) + addend.integer",
+        "(Mux(kept, add.data.integer, 0) + addend.integer)[:44].as_signed()",
+        LANES,
+    ),
+    Mutant(
+        "sums not cleared",
+        PoolingSlice,
+        "elaborate",
+        "clear_touched.en.eq(readout.read)",
+        "clear_touched.en.eq(0)",
+        LANES,
+    ),
+    Mutant(
+        "padding is added", PoolingSlice, "elaborate", "tag.half & self.response.last", "0", LANES
+    ),
+    Mutant("lanes not masked", Readout, "elaborate", "lane < stage.lanes", "1", LANES),
+)
+
+POOLING_MUTANTS = (
+    Mutant(
+        "withdraws offers",
+        Readout,
+        "elaborate",
+        "~self.pooled.valid | self.pooled.ready",
+        "1",
+        "violations of the stream law",
+    ),
+    Mutant(
+        "bag number stands still",
+        Readout,
+        "elaborate",
+        "bag.eq(bag + last)",
+        "bag.eq(bag)",
+        "bag number of transfer at entry",
+    ),
+    Mutant(
+        "open bag counts as complete",
+        BagSlots,
+        "elaborate",
+        "~(youngest_is_head & self.open)",
+        "1",
+        CLOCK,
+    ),
+    Mutant("one slot fewer", BagSlots, "elaborate", "level < self.slots", "level < last", CLOCK),
+    Mutant(
+        "clamp reads the neighbour",
+        LookupIssue,
+        "_bag",
+        "Mux(in_range, index, 0)",
+        "index",
+        LANES,
+    ),
+    Mutant(
+        "dropped lookups are issued",
+        LookupIssue,
+        "_bag",
+        "in_range | self.clamped",
+        "in_range | self.clamped | self.dropped",
+        LANES,
+    ),
+    Mutant(
+        "first row outside counts as inside",
+        LookupIssue,
+        "_bag",
+        "index < descriptor.rows",
+        "index <= descriptor.rows",
+        "counter CLAMPED",
+    ),
+    Mutant(
+        "compares 32 bits of the index",
+        LookupIssue,
+        "_bag",
+        "index < descriptor.rows",
+        "index[:32] < descriptor.rows",
+        "counter DROPPED",
+    ),
+    Mutant(
+        "wrong position of the fatal lookup",
+        LookupIssue,
+        "_bag",
+        "self.error_position.eq(position)",
+        "self.error_position.eq(position + 1)",
+        "counter ERROR_POSITION: RTL 2, golden 1",
+    ),
+    Mutant(
+        "fatal is not fatal",
+        LookupIssue,
+        "_bag",
+        "self.halted.eq(1)",
+        "self.halted.eq(0)",
+        "counter ERROR: RTL 0, golden 1",
+    ),
+)
+
+DRAM_MUTANTS = (
+    Mutant(
+        "wrong DRAM row",
+        AddressMap,
+        "elaborate",
+        "self.base_row + remainder",
+        "remainder",
+        COMMAND,
+    ),
+    Mutant(
+        "quotient too small",
+        AddressMap,
+        "elaborate",
+        "remainder >= (self.row_span << bit)",
+        "remainder > (self.row_span << bit)",
+        COMMAND,
+    ),
+    Mutant(
+        "every burst is the first",
+        BankMachine,
+        "elaborate",
+        "first_column + self.burst",
+        "first_column",
+        COMMAND,
+    ),
+    Mutant(
+        "tRP after the read ignored",
+        BankMachine,
+        "elaborate",
+        "bank_timer.set(self.read & self.last, t.tRTP + t.tRP)",
+        "pass",
+        "JEDEC: tRTP+tRP in clock",
+    ),
+    Mutant(
+        "tRCD one clock too small",
+        BankMachine,
+        "elaborate",
+        "column_timer.set(self.activate, t.tRCD)",
+        "column_timer.set(self.activate, t.tRCD - 1)",
+        "JEDEC: tRCD in clock",
+    ),
+    Mutant(
+        "tRC one clock too small",
+        BankMachine,
+        "elaborate",
+        "bank_timer.set(self.activate, max(t.tRC, t.tRAS + t.tRP))",
+        "bank_timer.set(self.activate, max(t.tRC, t.tRAS + t.tRP) - 1)",
+        "JEDEC: tRC in clock",
+    ),
+    Mutant(
+        "tRRD_L ignored",
+        RowScheduler,
+        "elaborate",
+        "self.can_activate[bank] & groups[address.group(bank)].expired",
+        "self.can_activate[bank]",
+        "JEDEC: tRRD_L in clock",
+    ),
+    Mutant(
+        "tRRD_S ignored",
+        RowScheduler,
+        "elaborate",
+        "arbiter.valid & spacing.expired",
+        "arbiter.valid",
+        "JEDEC: tRRD_S in clock",
+    ),
+    Mutant(
+        "tFAW ignored",
+        RowScheduler,
+        "elaborate",
+        "& self.window_open & ~self.blocked",
+        "& ~self.blocked",
+        "JEDEC: tFAW in clock",
+    ),
+    Mutant(
+        "tFAW one clock too small",
+        RowScheduler,
+        "elaborate",
+        "(oldest == slot), t.tFAW)",
+        "(oldest == slot), t.tFAW - 1)",
+        "JEDEC: tFAW in clock",
+    ),
+    Mutant(
+        "ACT while refresh is due",
+        RowScheduler,
+        "elaborate",
+        "& ~self.blocked",
+        "",
+        COMMAND,
+    ),
+    Mutant(
+        "tCCD_S ignored",
+        ColumnScheduler,
+        "elaborate",
+        "arbiter.valid & spacing.expired",
+        "arbiter.valid",
+        "JEDEC: tCCD_S in clock",
+    ),
+    Mutant(
+        "tCCD_L one clock too small",
+        ColumnScheduler,
+        "elaborate",
+        "timer.set(Cat(members).any(), t.tCCD_L)",
+        "timer.set(Cat(members).any(), t.tCCD_L - 1)",
+        "JEDEC: tCCD_L in clock",
+    ),
+    Mutant(
+        "tCCD_R ignored",
+        ColumnScheduler,
+        "elaborate",
+        "turnaround.expired | (latest_stack == stack)",
+        "1",
+        "JEDEC: tCCD_R in clock",
+    ),
+    Mutant("youngest first", OldestReady, "elaborate", "difference[-1]", "~difference[-1]", CLOCK),
+    Mutant(
+        "one burst fewer outstanding",
+        DramFrontEnd,
+        "_accept",
+        "in_flight + bursts <= self.outstanding",
+        "in_flight + bursts < self.outstanding",
+        CLOCK,
+    ),
+    Mutant(
+        "read without precharge",
+        DramFrontEnd,
+        "_drive_bus",
+        "bus.column_precharge.eq(returns.last)",
+        "bus.column_precharge.eq(0)",
+        "JEDEC: bank state in clock",
+    ),
+    Mutant(
+        "REF with open banks",
+        Refresher,
+        "elaborate",
+        "self.due & self.banks_idle",
+        "self.due",
+        "JEDEC: bank state in clock",
+    ),
+    Mutant(
+        "tRFC one clock too small",
+        Refresher,
+        "elaborate",
+        "cycle_time.set(self.refresh, t.tRFC)",
+        "cycle_time.set(self.refresh, t.tRFC - 1)",
+        "JEDEC: tRFC in clock",
+    ),
+    Mutant(
+        "tREFI one clock too large",
+        Refresher,
+        "elaborate",
+        "group * t.tREFI - 1",
+        "group * t.tREFI",
+        COMMAND,
+    ),
+    Mutant(
+        "tRFC one clock too large",
+        Refresher,
+        "elaborate",
+        "cycle_time.set(self.refresh, t.tRFC)",
+        "cycle_time.set(self.refresh, t.tRFC + 1)",
+        CLOCK,
+    ),
+    Mutant(
+        "beats swapped",
+        ReturnPath,
+        "elaborate",
+        "response.beat.eq(beat)",
+        "response.beat.eq(~beat)",
+        LANES,
+    ),
+)
+
+COUNTER_MUTANTS = (
+    Mutant(
+        "row cause forgotten",
+        Attribution,
+        "elaborate",
+        "m.d.sync += row_cause.eq(row_cause_now)",
+        "pass",
+        "counter IDLE_",
+    ),
+    Mutant(
+        "tFAW counted as tRRD",
+        Attribution,
+        "elaborate",
+        "row_cause_now.eq(Cause.TFAW)",
+        "row_cause_now.eq(Cause.TRRD)",
+        "counter IDLE_TFAW",
+    ),
+    Mutant(
+        "second clock of a burst not counted",
+        Attribution,
+        "elaborate",
+        "self.read | (bursting != 0)",
+        "self.read",
+        "counter DATA",
+    ),
+    Mutant(
+        "outstanding not counted",
+        ChannelCounters,
+        "elaborate",
+        "m.If(self.request_offered)",
+        "m.If(0)",
+        "counter IDLE_OUTSTANDING",
+    ),
+    Mutant(
+        "back-pressure not counted",
+        MemoryChannel,
+        "_count",
+        "~slots.free & slots.head_complete",
+        "0",
+        "counter IDLE_BACK_PRESSURE",
+    ),
+    Mutant(
+        "counts after done",
+        MemoryChannel,
+        "_count",
+        "counters.count.eq(self.running)",
+        "counters.count.eq(registers.run)",
+        "counter IDLE_",
+    ),
+)
+
+SPECIAL = ("special values, FP16", "special values, FP32")
+MUTANTS = (
+    *((mutant, (*SPECIAL, "mixed")) for mutant in VALUE_MUTANTS),
+    *((mutant, ("mixed", "fatal")) for mutant in POOLING_MUTANTS),
+    *((mutant, ("saturating", "mixed", "waiting")) for mutant in DRAM_MUTANTS),
+    *((mutant, ("mixed", "saturating")) for mutant in COUNTER_MUTANTS),
+)
+"""Each fault with the runs that are tried, in this order."""
+
+
+@pytest.mark.parametrize("name", list(RUNS))
+def test_the_channel_as_it_is_has_no_fault(name):
+    assert faults_of(name) == []
+
+
+@pytest.mark.parametrize(
+    ("mutant", "runs"), MUTANTS, ids=[mutant.name.replace(" ", "_") for mutant, _ in MUTANTS]
+)
+def test_fault_is_reported(mutant, runs, monkeypatch):
+    """One of the runs shows the fault, and by the checker that is meant for it."""
+    mutant.inject(monkeypatch)
+    seen = {}
+    for name in runs:
+        seen[name] = faults_of(name)
+        if any(mutant.shows in fault for fault in seen[name]):
+            return
+    pytest.fail(f"'{mutant.shows}' was not reported; reported was {seen}")

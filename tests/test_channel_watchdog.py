@@ -1,0 +1,71 @@
+"""Runs that do not end: by the limit of clocks in the simulator, with one line that says so."""
+
+import numpy as np
+import pytest
+
+from recspeed.models.chip.channel import simulate_channel
+from recspeed.models.spec.engine import place_tables
+from recspeed.models.spec.memory import memory_preset
+from recspeed.models.spec.run import ChannelRun, Patterns
+from recspeed.tb.channel import cycle_limit, simulate_channels
+from recspeed.tb.regression import Build, Case, run_batch
+from recspeed.tb.scoreboard import compare
+from recspeed.tb.simulation import ChannelError
+
+PRESET = memory_preset("hbm2-2000")
+
+
+def short_run(**given) -> ChannelRun:
+    """Two bags of two lookups."""
+    return ChannelRun(
+        preset=PRESET,
+        tables=place_tables(PRESET, [(100, 64)]),
+        bag_tables=np.zeros(2, dtype=np.int64),
+        bag_lengths=np.full(2, 2, dtype=np.int64),
+        indices=np.arange(4),
+        **given,
+    )
+
+
+@pytest.mark.parametrize("stalled", ["bags", "indices", "pooled"])
+def test_a_run_that_never_ends_is_one_line(stalled):
+    """Runs before it keep their results."""
+    endless = short_run(patterns=Patterns(**{stalled: 0}))
+    finished = []
+    with pytest.raises(ChannelError) as caught:
+        simulate_channels(
+            [short_run(), endless, short_run()],
+            on_result=lambda number, result: finished.append((number, result)),
+        )
+    assert str(caught.value) == (
+        f"the run was not done after {cycle_limit(endless)} clocks: stopped by the watchdog"
+    )
+    assert [number for number, _ in finished] == [0]
+    assert compare(finished[0][1], simulate_channel(short_run())) == []
+
+
+def test_the_regression_goes_on_after_it():
+    build = Build("watched", PRESET, short_run().parameters)
+    endless = Case("endless", build, lambda: short_run(patterns=Patterns(pooled=0)))
+    cases = [Case("first", build, short_run), endless, Case("behind it", build, short_run)]
+    verdicts = run_batch(cases)
+    assert [verdict.name for verdict in verdicts] == ["first", "endless", "behind it"]
+    assert verdicts[0].passed
+    for verdict in verdicts[1:]:
+        (fault,) = verdict.faults
+        assert fault.endswith("clocks: stopped by the watchdog")
+
+
+def test_no_pattern_with_a_one_reaches_the_limit():
+    """The slowest lawful peers: one clock in 64, for large vectors, of empty bags too."""
+    tables = place_tables(PRESET, [(100, 1024)])
+    for length in (0, 1):
+        run = ChannelRun(
+            preset=PRESET,
+            tables=tables,
+            bag_tables=np.zeros(400, dtype=np.int64),
+            bag_lengths=np.full(400, length, dtype=np.int64),
+            indices=np.zeros(400 * length, dtype=np.int64),
+            patterns=Patterns(bags=1, indices=1 << 63, pooled=1 << 31),
+        )
+        assert simulate_channel(run, record_commands=False).cycles < cycle_limit(run)
