@@ -41,7 +41,7 @@ MEMORY_PJ_PER_BIT: dict[str, Range] = {
     ),
     "sram": Range(
         0.08, 0.3, 1.6,
-        "Horowitz, ISSCC 2014: 10 to 100 pJ per 64 bits in 8 KB to 1 MB, 45 nm; low: scaled to 7 nm",
+        "Horowitz, ISSCC 2014: 10 to 100 pJ per 64 bits in 8 KB to 1 MB, 45 nm; low: at 7 nm",
     ),
     "ssd": Range(30.0, 60.0, 120.0, "6 to 12 W drives at 3.2 GB/s with controller share; estimate"),
 }  # fmt: skip

@@ -68,7 +68,8 @@ def footprint(workload: Workload, load: PlacementLoad, system: System, training:
     if needed > capacity:
         raise DoesNotFitError(
             f"{workload.name} does not fit {system.name}: a chip would hold"
-            f" {needed / 2**30:.4g} GB of tables and weights, but its memory ({', '.join(t.name for t in system.memory)})"
+            f" {needed / 2**30:.4g} GB of tables and weights,"
+            f" but its memory ({', '.join(t.name for t in system.memory)})"
             f" holds {capacity / 2**30:.4g} GB"
         )
     exchange = load.pooled_exchange + load.sharded_exchange

@@ -24,14 +24,11 @@ from recspeed.scripts.reports.sweep import run_sweep
 ENGINES = ("model",)
 """Engines that exist; design: `model` needs no RTL."""
 
-EXAMPLE = """
-Examples:
-
-recspeed simulate --system recspeed-16 --workload rm2-small --schedule paper --out su.json
-
-recspeed simulate --system recspeed-8 --workload rm2-small --sweep latency=0.5:10us
-bandwidth=100:1000 --out build/sweep
-"""
+EXAMPLES = (
+    "recspeed simulate --system recspeed-16 --workload rm2-small --schedule paper --out su.json",
+    "recspeed simulate --system recspeed-8 --workload rm2-small"
+    " --sweep latency=0.5:10us bandwidth=100:1000 --out build/out/sweep",
+)
 
 
 def write_json(path: Path, content: object) -> None:
@@ -126,7 +123,7 @@ def show(result: Evaluation, system: System) -> None:
 def register(app: typer.Typer) -> None:
     """Add `simulate` to the program."""
 
-    @app.command(epilog=EXAMPLE.replace("\n", "\n\n"))
+    @app.command(epilog="Examples:\n\n" + "\n\n".join(EXAMPLES))
     def simulate(
         system: Annotated[str, typer.Option(help="Preset name, or a .toml file.")],
         workload: Annotated[str, typer.Option(help="Preset name, or a .toml file.")],

@@ -78,7 +78,7 @@ def write_csv(path: Path, header: list[str], rows: list) -> None:
 
 
 def draw_surface(drawing: Figure, place: Any, axes: Axes2, qps: np.ndarray, title: str) -> None:
-    """One throughput surface over two axes at a place of the figure, as the paper's Figs. 8 and 11."""
+    """One throughput surface over two axes, as the paper's Figs. 8 and 11."""
     first, second = axes
     x, y = np.meshgrid(second.values, first.values)
     ax = drawing.add_subplot(place, projection="3d")
