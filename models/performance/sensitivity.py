@@ -103,12 +103,12 @@ def _latencies(system: System, *, name: str, all_gather: float, all_reduce: floa
 
 
 def _indices(workload: Workload, *, width: int) -> Workload:
-    return workload.model_copy(update={"index_bytes": width})
+    return workload.changed(index_bytes=width)
 
 
 def _diagonal(workload: Workload) -> Workload:
-    """The interaction with its diagonal; rebuilt, since the widths behind it are derived."""
-    return Workload.model_validate({**dict(workload), "keep_diagonal": True})
+    """The interaction with its diagonal."""
+    return workload.changed(keep_diagonal=True)
 
 
 def _real_tables(name: str) -> str:

@@ -88,21 +88,19 @@ def _groups(workload: Workload, system: System, value: float) -> Target:
 
 
 def _batch(workload: Workload, system: System, value: float) -> Target:
-    return workload.model_copy(update={"batch": int(value)}), system
+    return workload.changed(batch=int(value)), system
 
 
 def _lookups(workload: Workload, system: System, value: float) -> Target:
-    tables = [group.model_copy(update={"lookups": value}) for group in workload.tables]
-    return Workload.model_validate({**dict(workload), "tables": tables}), system
+    tables = tuple(group.changed(lookups=value) for group in workload.tables)
+    return workload.changed(tables=tables), system
 
 
 def _dimension(workload: Workload, system: System, value: float) -> Target:
     """All tables get this dimension, and the bottom MLP ends at it."""
-    tables = [group.model_copy(update={"dimension": int(value)}) for group in workload.tables]
+    tables = tuple(group.changed(dimension=int(value)) for group in workload.tables)
     bottom = (*workload.bottom_mlp[:-1], int(value))
-    return Workload.model_validate(
-        {**dict(workload), "tables": tables, "bottom_mlp": bottom}
-    ), system
+    return workload.changed(tables=tables, bottom_mlp=bottom), system
 
 
 @dataclass(frozen=True)

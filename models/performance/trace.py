@@ -90,9 +90,11 @@ def workload_from_trace(base: Workload, path: Path) -> Workload:
                         dtype=str(dtypes[table]),  # type: ignore[arg-type]  # pydantic checks it
                     )
                 )
-        changed = {**dict(base), "tables": groups, "batch": batch}
-        changed["bottom_mlp"] = (*base.bottom_mlp[:-1], int(dims[0]))
-        changed["name"] = f"{base.name} on {path.name}"
-        return Workload.model_validate(changed)
+        return base.changed(
+            name=f"{base.name} on {path.name}",
+            tables=tuple(groups),
+            batch=batch,
+            bottom_mlp=(*base.bottom_mlp[:-1], int(dims[0])),
+        )
     except ValidationError as error:
         raise SpecificationError(f"trace {path}: {explain(error)}") from None

@@ -6,7 +6,7 @@ fitted.
 """
 
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -40,6 +40,11 @@ class Frozen(BaseModel):
     """Base of every specification: immutable, and unknown keys are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def changed(self, **update: Any) -> Self:
+        """A validated copy with other values; nothing that was derived from the old ones stays."""
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_validate(values | update)
 
 
 class TableGroup(Frozen):
