@@ -28,6 +28,7 @@ SETTINGS: dict[Any, Any] = {
     "font.size": 10,
     "axes.titlesize": 11,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.alpha": 0.3,
     "axes.spines.top": False,
     "axes.spines.right": False,

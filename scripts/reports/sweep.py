@@ -90,7 +90,7 @@ def draw_surface(drawing: Figure, place: Any, axes: Axes2, qps: np.ndarray, titl
     ax.set_zlim(0, None)
     ax.set_title(title)
     ax.view_init(elev=22, azim=-128)
-    ax.set_box_aspect((1, 1, 0.85), zoom=0.88)
+    ax.set_box_aspect((1, 1, 0.85), zoom=1.08)
 
 
 def draw_contours(drawing: Figure, place: Any, axes: Axes2, qps: np.ndarray, title: str) -> None:
@@ -121,8 +121,8 @@ def plot(path: Path, sweep: sweeps.Sweep, rows: Rows) -> None:
     elif len(sweep.axes) == 2:
         both = (sweep.axes[0], sweep.axes[1])
         qps = qps.reshape([len(axis.values) for axis in both])
-        with style.empty_figure((12, 5)) as drawing:
-            grid = drawing.add_gridspec(1, 2, wspace=0.12)
+        with style.empty_figure((12.5, 5.4)) as drawing:
+            grid = drawing.add_gridspec(1, 2, wspace=0.14, left=0.03, right=0.97)
             draw_surface(drawing, grid[0], both, qps, "surface")
             draw_contours(drawing, grid[1], both, qps, "contours")
             drawing.suptitle(title)
