@@ -112,7 +112,7 @@ FITTED = ("deeprecsys-rm1", "deeprecsys-rm2", "kaggle-dlrm", "mlperf-dcnv2")
 
 
 def what_fits() -> list[list[str | float]]:
-    """Sec. II-D by numbers: rows per RM2 table that fit, and public models that fit or do not."""
+    """Sec. II-D by numbers: rows per RM2 table that fit, and which public models fit."""
     rows: list[list[str | float]] = []
     for name in ("cs-1", "gc2-16", "gc200-4", "cs-1-dram", "gc200-4-dram", "recspeed-16"):
         system = presets.system(name)

@@ -31,7 +31,7 @@ class Exhibit:
     """A table or figure. `key` names its files, `section` the paper's section that it belongs to.
 
     `rows` are the numbers behind it; `preview` limits how many the page shows (None: all).
-    `picture` is set once the PNG is written.
+    `picture` is set once the PNG is written; `plotted` says that it is more than the table, drawn.
     """
 
     key: str
@@ -43,10 +43,12 @@ class Exhibit:
     preview: int | None = None
     notes: list[str] = field(default_factory=list)
     picture: Path | None = None
+    plotted: bool = False
 
     def write(self, folder: Path) -> None:
         """Write KEY.csv, and KEY.png as a drawn table where no plot was drawn before."""
         write_csv(folder / f"{self.key}.csv", self.header, self.rows)
+        self.plotted = self.picture is not None
         if self.picture is None:
             self.picture = folder / f"{self.key}.png"
             draw_table(self.picture, self.title, self.header, self.rows)

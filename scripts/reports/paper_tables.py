@@ -1,4 +1,4 @@
-"""The paper's Tables I to XVII, as data where the paper quotes and by the model where it computes."""
+"""The paper's Tables I to XVII: as data where it quotes, by the model where it computes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +12,10 @@ from recspeed.scripts.reports import style
 from recspeed.scripts.reports.exhibit import Cell, Exhibit
 from recspeed.scripts.reports.paper_figures import QPS_FORMAT
 
-ROMAN = "I II III IV V VI VII VIII IX X XI XII XIII XIV XV XVI XVII".split()
+ROMAN: tuple[str, ...] = (
+    *("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"),
+    *("X", "XI", "XII", "XIII", "XIV", "XV", "XVI", "XVII"),
+)
 
 
 def _key(number: str) -> str:
@@ -167,7 +170,7 @@ def _results(folder: Path, number: str, quantity: str, label: str) -> Exhibit:
         _key(number),
         f"Table {number}: RecSpeed and DGX-2 {mode} upper bounds",
         "VII",
-        f"{len(rows)} cells: largest error {max(errors):.1%}, mean {sum(errors) / len(errors):.1%}, "
+        f"{len(rows)} cells: largest error {max(errors):.1%}, mean {np.mean(errors):.1%}, "
         f"{exact} round to the printed value. The speed-ups are ratios of the model's own rates.",
         ["system", "case", "quantity", "paper", "model", "error", "rounds to print"],
         cells,
@@ -207,7 +210,8 @@ def all_systems(folder: Path) -> Exhibit:
         "Every system of the paper on its four cases, inference",
         "II",
         "Batches per second, upper bounds. Systems differ in capacity by five orders of magnitude: "
-        "the tables are taken to fit, as in the paper. Where a value is not public the preset says so.",
+        "the tables are taken to fit, as in the paper. Where a value is not public, the preset "
+        "says so.",
         [
             "system",
             "chips",
