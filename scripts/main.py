@@ -7,7 +7,7 @@ import typer
 
 from recspeed.scripts.console import UserError, fail
 
-COMMAND_MODULES: tuple[str, ...] = ("reproduce", "simulate")
+COMMAND_MODULES: tuple[str, ...] = ("reproduce", "serve", "simulate")
 """Modules of `recspeed.scripts.commands`, in the order that `--help` lists them.
 
 Each has a function `register(app)` that adds its command or group of commands.

@@ -38,7 +38,7 @@ def sensitivity(folder: Path) -> Exhibit:
         "sensitivity",
         "How every cell moves when one assumption is changed",
         "assumptions",
-        "Change of the model's cell in percent; the columns to the right of the assumption give the "
+        "Change of the model's cell in percent; the columns beside the assumption give the "
         "largest and the mean error against the paper, which the default keeps at 4 % and 1 %.",
         ["assumption", "standing", "changed to", "largest error", "mean error", *names],
         [
@@ -237,9 +237,9 @@ def placements() -> Exhibit:
         "placements",
         "Placements between the paper's two extremes, recspeed-16, inference",
         "V",
-        "The paper expects reality between unsharded and fully sharded. Whole tables cannot balance "
-        "40 tables on 16 chips; rows pooled on their chip before the exchange nearly keep the "
-        "unsharded rate. Row-wise sends FP32 partial sums.",
+        "The paper expects reality between unsharded and fully sharded. Whole tables cannot "
+        "spread 40 tables on 16 chips; rows pooled on their chip before the exchange nearly keep "
+        "the unsharded rate. Row-wise sends FP32 partial sums.",
         ["workload", "placement", "balance", "exchange per chip (kB)", "QPS", "bottleneck"],
         rows,
     )

@@ -127,16 +127,14 @@ def _bars(folder: Path, exhibit: Exhibit, rows: list[Row], quantity: str, label:
                     texts = (
                         [f"{v / 1e3:.3g}K" for v in values]
                         if name == "qps"
-                        else [f"{v:.3g}" if v >= 1 else f"{v:.2%}" for v in values]
+                        else [f"{v:.1%}" for v in values]
                     )
                     ax.bar_label(bars, texts, fontsize=8, padding=2)
                 ax.set_xticks(at, [row.case for row in chosen])
                 if name == "qps":
-                    ax.set_yscale("log")
                     ax.yaxis.set_major_formatter(QPS_FORMAT)
                     ax.set(ylabel="batches per second", title=f"{system}: throughput")
-                    ax.set_ylim(min(row.paper for row in chosen) / 2, None)
-                    ax.set_ylim(top=max(row.paper for row in chosen) * 2)
+                    ax.set_ylim(0, max(row.paper for row in chosen) * 1.2)
                 else:
                     ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
                     ax.set(ylabel=label, title=f"{system}: {label}")

@@ -68,7 +68,7 @@ class Summary:
             if row.quantity == "speedup" and abs(round(row.model) - row.paper) > 1
         ]
         lines += [
-            f"Fig. {check.figure}: {check.lowest:,.0f} to {check.highest:,.0f} does not fit the axis"
+            f"Fig. {check.figure}: {check.lowest:,.0f} to {check.highest:,.0f} is off the axis"
             for check in self.axes
             if not check.fits
         ]
@@ -106,7 +106,7 @@ def _axis_exhibit(checks: list[AxisCheck]) -> Exhibit:
         "axis-ranges",
         "Throughput axes of Figs. 8, 9, 11 and 12 against the model's range",
         "VI",
-        "A line plot's axis must hold every value. Of a surface plot only some labels survive: they "
+        "A line plot's axis must hold every value. Of a surface plot some labels survive: they "
         "must lie on the surface, which must end less than one step beyond them.",
         ["figure", "first label", "last label", "step", "model lowest", "model highest", "fits"],
         [
@@ -153,6 +153,12 @@ def _presets() -> list[dict[str, Any]]:
         {"name": s.name, "title": s.title, "sources": s.sources, "unknown": s.unknown}
         for s in (presets.system(name) for name in presets.names("systems"))
     ]
+
+
+def _paper_order(exhibit: Exhibit) -> tuple[bool, str]:
+    """The paper's tables, then its figures, then what the report adds."""
+    own = exhibit.key.startswith(("table-", "figure-"))
+    return not own, exhibit.key.replace("table-", " ")
 
 
 def _page(summary: Summary, exhibits: list[Exhibit]) -> str:
@@ -207,7 +213,7 @@ def reproduce(folder: Path) -> Summary:
             exhibits.append(exhibit)
             bar.advance(task)
     write_tables_csv(folder / "tables.csv", summary)
-    exhibits.sort(key=lambda exhibit: exhibit.key)
+    exhibits.sort(key=_paper_order)
     with whole_file(folder / "report.html") as temporary:
         temporary.write_text(_page(summary, exhibits), encoding="utf-8")
     return summary
