@@ -10,14 +10,16 @@ import math
 from dataclasses import dataclass, replace
 from functools import cache
 
+from recspeed.models.bounds import visit_bound
 from recspeed.models.performance.errors import SpecificationError
+from recspeed.models.spec.memory import MemoryPreset, memory_preset, memory_preset_names
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Timings of one channel, in clocks of `clock_ns`, except where a unit is named.
+    """Timings of one DDR4 or GDDR6 channel, in clocks of `clock_ns`, except where a unit is named.
 
-    `shared_command_bus` is true where one command leaves per clock, row or column alike.
+    Row and column commands share one bus: a visit needs one activate and a command per burst.
     """
 
     clock_ns: float
@@ -36,7 +38,6 @@ class Timing:
     tREFI: int
     tRFC: int
     ranks: int = 1
-    shared_command_bus: bool = False
 
     @property
     def pin_gb_per_s(self) -> float:
@@ -61,46 +62,38 @@ class Timing:
             self.tRRD_S / self.ranks,
             self.tFAW / 4 / self.ranks,
             max(self.tRC, busy) / (self.banks * self.ranks),
+            bursts + 1,
         ]
-        if self.shared_command_bus:
-            limits.append(bursts + 1)
         return max(limits) / (1 - self.tRFC / self.tREFI)
 
 
-_HBM2_2000 = Timing(
-    clock_ns=1.0, burst_bytes=32, burst=2, banks=16, tCCD_S=2, tCCD_L=4, tRRD_S=4, tFAW=16,
-    tRCD=14, tRP=14, tRAS=33, tRC=47, tRTP=5, tREFI=3900, tRFC=350,
-)  # fmt: skip
-"""HBM2 pseudo channel at 2.0 Gb/s, as Samsung published it with its processing-in-memory
-simulator.
-"""
-
 _DDR4_3200 = Timing(
     clock_ns=0.625, burst_bytes=64, burst=4, banks=16, tCCD_S=4, tCCD_L=8, tRRD_S=4, tFAW=34,
-    tRCD=22, tRP=22, tRAS=52, tRC=74, tRTP=12, tREFI=12480, tRFC=560, shared_command_bus=True,
+    tRCD=22, tRP=22, tRAS=52, tRC=74, tRTP=12, tREFI=12480, tRFC=560,
 )  # fmt: skip
 """DDR4-3200AA x8, 8 Gb, one rank (JESD79-4)."""
 
 _GDDR6_14000 = Timing(
     clock_ns=0.57, burst_bytes=32, burst=2, banks=16, tCCD_S=2, tCCD_L=4, tRRD_S=8, tFAW=29,
-    tRCD=27, tRP=27, tRAS=53, tRC=79, tRTP=4, tREFI=3333, tRFC=211, shared_command_bus=True,
+    tRCD=27, tRP=27, tRAS=53, tRC=79, tRTP=4, tREFI=3333, tRFC=211,
 )  # fmt: skip
 """GDDR6 channel of 16 bits at 14 Gb/s and 1.35 V."""
 
 TIMINGS: dict[str, Timing] = {
-    "hbm2-2000": _HBM2_2000,
-    "hbm2-2300": _HBM2_2000.at_clock(1 / 1.15),
-    "hbm2-2430": _HBM2_2000.at_clock(1 / 1.215),
-    "hbm2e-2400": _HBM2_2000.at_clock(1 / 1.2),
-    "hbm2e-3000": _HBM2_2000.at_clock(1 / 1.5),
     "ddr4-3200": _DDR4_3200,
     "ddr4-3200-2rank": replace(_DDR4_3200, ranks=2),
     "ddr4-2400": _DDR4_3200.at_clock(1 / 1.2),
     "ddr4-2400-32bit": replace(_DDR4_3200.at_clock(1 / 1.2), burst_bytes=32),
     "gddr6-16000": _GDDR6_14000.at_clock(0.5),
 }
-"""Other rates than the published ones keep the nanoseconds: no vendor publishes a full HBM2E set.
-"""
+"""Memories that have no preset file. Other rates than the published ones keep the nanoseconds."""
+
+SCALED: dict[str, tuple[str, int]] = {
+    "hbm2-2300": ("hbm2e-3000", 2300),
+    "hbm2-2430": ("hbm2e-3000", 2430),
+    "hbm2e-2400": ("hbm2e-3000", 2400),
+}
+"""Name: the preset file whose nanoseconds hold, and the data rate in Mb/s per pin."""
 
 CALIBRATED: dict[str, tuple[str, tuple[tuple[int, float], tuple[int, float]]]] = {
     "hbm2e-3000-paper": ("hbm2e-3000", ((64, 5.41), (256, 13.3))),
@@ -116,46 +109,65 @@ The tables bound these to 5.38..5.41 and 13.1..13.5 ns (RecSpeed) and 5.66..5.94
 
 def preset_names() -> list[str]:
     """All memory presets that `access_time` knows."""
-    return sorted([*TIMINGS, *CALIBRATED])
+    return sorted({*memory_preset_names(), *SCALED, *TIMINGS, *CALIBRATED})
 
 
-def _timing(name: str) -> Timing:
+@cache
+def _preset(name: str) -> MemoryPreset | Timing:
+    """The device behind a name: a preset file (by name or path), or a set of this module."""
     device = CALIBRATED[name][0] if name in CALIBRATED else name
-    if device not in TIMINGS:
-        raise SpecificationError(
-            f"memory preset '{name}' does not exist; there are {', '.join(preset_names())}"
-        )
-    return TIMINGS[device]
+    if device in SCALED:
+        base, rate = SCALED[device]
+        preset = memory_preset(base)
+        organization = preset.organization.model_copy(update={"data_rate_mtps": rate})
+        values = {key: getattr(preset, key) for key in MemoryPreset.model_fields}
+        return MemoryPreset.model_validate(values | {"name": device, "organization": organization})
+    if device in TIMINGS:
+        return TIMINGS[device]
+    if device.endswith(".toml") or device in memory_preset_names():
+        return memory_preset(device)
+    raise SpecificationError(
+        f"memory preset '{name}' does not exist; there are {', '.join(preset_names())},"
+        " or give the path of a .toml file"
+    )
 
 
 def pin_gb_per_s(name: str) -> float:
     """Data rate of one channel's pins in GB/s."""
-    return _timing(name).pin_gb_per_s
+    return _preset(name).pin_gb_per_s
 
 
 def burst_bytes(name: str) -> int:
     """Bytes that the shortest access moves."""
-    return _timing(name).burst_bytes
+    return _preset(name).burst_bytes
 
 
 @cache
 def jedec_access_time(name: str, bytes_per_vector: int) -> float:
-    """Seconds per vector and channel that the published timings of preset `name` allow at best."""
-    timing = _timing(name)
-    return timing.clocks_per_visit(bytes_per_vector) * timing.clock_ns * 1e-9
+    """Seconds per vector and channel that the published timings of preset `name` allow at best.
+
+    A vector longer than a DRAM row takes one visit for every row that it fills.
+    """
+    device = _preset(name)
+    if isinstance(device, Timing):
+        return device.clocks_per_visit(bytes_per_vector) * device.clock_ns * 1e-9
+    row = device.organization.row_bytes
+    whole, rest = divmod(bytes_per_vector, row)
+    clocks = whole * float(visit_bound(device, row).clocks) if whole else 0.0
+    clocks += float(visit_bound(device, rest).clocks) if rest else 0.0
+    return clocks / device.clock_ghz * 1e-9
 
 
 @cache
 def access_time(name: str, bytes_per_vector: int) -> float:
     """Seconds per vector and channel: calibrated for `-paper` presets, else the timings' bound.
 
-    A calibrated preset never takes less than the pins need for the bursts.
+    A calibrated preset never takes less than the pins need for whole bursts.
     """
     if name not in CALIBRATED:
         return jedec_access_time(name, bytes_per_vector)
-    device, ((low_bytes, low_ns), (high_bytes, high_ns)) = CALIBRATED[name]
+    _, ((low_bytes, low_ns), (high_bytes, high_ns)) = CALIBRATED[name]
     slope = (high_ns - low_ns) / (high_bytes - low_bytes)
-    timing = TIMINGS[device]
-    bursts = math.ceil(bytes_per_vector / timing.burst_bytes)
-    at_pins = bursts * timing.burst * timing.clock_ns
+    burst = burst_bytes(name)
+    at_pins = math.ceil(bytes_per_vector / burst) * burst / pin_gb_per_s(name)
     return max(low_ns + slope * (bytes_per_vector - low_bytes), at_pins) * 1e-9

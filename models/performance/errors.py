@@ -1,8 +1,8 @@
 """The errors that the performance model raises for a user to read."""
 
+from recspeed.models.spec.toml import SpecificationError
 
-class SpecificationError(ValueError):
-    """A workload, system, placement or schedule that cannot be: says what, where and why."""
+__all__ = ["DoesNotFitError", "SpecificationError"]
 
 
 class DoesNotFitError(SpecificationError):

@@ -8,11 +8,10 @@ import tomllib
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
 from recspeed.models.performance.errors import SpecificationError
 from recspeed.models.performance.system import System
 from recspeed.models.performance.workload import Workload
+from recspeed.models.spec.toml import parse
 
 FOLDER = Path(__file__).resolve().parent.parent / "presets"
 Kind = Literal["systems", "workloads"]
@@ -63,30 +62,11 @@ def read(kind: Kind, name: str, seen: tuple[str, ...] = ()) -> dict[str, Any]:
     return merge(read(kind, base, (*seen, name)), data)
 
 
-def explain(error: ValidationError) -> str:
-    """The first fault of a validation error in one line: where, what, and the bad value."""
-    first = error.errors()[0]
-    where = ".".join(map(str, first["loc"])) or "whole specification"
-    more = f" (and {error.error_count() - 1} more)" if error.error_count() > 1 else ""
-    value = first.get("input")
-    shown = "" if isinstance(value, dict | list | tuple) else f", not {value!r}"
-    if first["type"] == "extra_forbidden":
-        return f"{where}: unknown key{more}"
-    message = first["msg"].removeprefix("Value error, ")
-    return f"{where}: {message}{shown if first['type'] != 'missing' else ''}{more}"
-
-
 def workload(name: str) -> Workload:
     """The workload of that name or file; raises SpecificationError with the reason."""
-    try:
-        return Workload.model_validate(read("workloads", name))
-    except ValidationError as error:
-        raise SpecificationError(f"workload {name}: {explain(error)}") from None
+    return parse(Workload, read("workloads", name), f"workload {name}")
 
 
 def system(name: str) -> System:
     """The system of that name or file; raises SpecificationError with the reason."""
-    try:
-        return System.model_validate(read("systems", name))
-    except ValidationError as error:
-        raise SpecificationError(f"system {name}: {explain(error)}") from None
+    return parse(System, read("systems", name), f"system {name}")

@@ -16,10 +16,10 @@ from pydantic import ValidationError
 from recspeed.models.performance.errors import SpecificationError
 from recspeed.models.performance.model import evaluate
 from recspeed.models.performance.placement import Placement
-from recspeed.models.performance.presets import explain
 from recspeed.models.performance.steps import Assumptions
 from recspeed.models.performance.system import System
 from recspeed.models.performance.workload import Workload
+from recspeed.models.spec.toml import describe
 
 DEFAULT_POINTS = 25
 CHUNK = 500
@@ -241,9 +241,10 @@ def evaluate_chunk(sweep: Sweep, chunk: int) -> list[list[float | str]]:
                 assumptions=sweep.assumptions,
             )
         except (SpecificationError, ValidationError) as error:
-            reason = explain(error) if isinstance(error, ValidationError) else str(error)
             point = ", ".join(f"{a.name}={v:g}" for a, v in zip(sweep.axes, values, strict=True))
-            raise SpecificationError(f"at {point}: {reason}") from None
+            if isinstance(error, ValidationError):
+                raise SpecificationError(describe(error, f"at {point}")) from None
+            raise SpecificationError(f"at {point}: {error}") from None
         shares = result.critical_shares
         rows.append(
             [

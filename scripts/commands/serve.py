@@ -22,7 +22,7 @@ from recspeed.models.performance.serving import (
 )
 from recspeed.scripts.commands.simulate import write_json
 from recspeed.scripts.console import UserError, out, progress
-from recspeed.scripts.reports import style
+from recspeed.scripts.reports import drawing
 from recspeed.scripts.reports.sweep import write_csv
 
 EXAMPLE = "Example: recspeed serve --system recspeed-16 --workload rm2-small --sla-ms 0.1"
@@ -72,7 +72,7 @@ def row(served: Served) -> list[float]:
 
 def plot(path: Path, rows: list[list[float]], sla_ms: float, best: float, title: str) -> None:
     """Percentiles against load, with the SLA and the highest load within it."""
-    with style.figure() as (drawing, ax):
+    with drawing.figure() as (sheet, ax):
         for index, label in ((6, "99 %"), (5, "95 %"), (4, "90 %"), (3, "50 %")):
             ax.plot([r[0] for r in rows], [r[index] for r in rows], marker="o", ms=3, label=label)
         ax.axhline(sla_ms, color="black", linewidth=1, linestyle=":")
@@ -80,11 +80,11 @@ def plot(path: Path, rows: list[list[float]], sla_ms: float, best: float, title:
         if best > 0:
             ax.axvline(best, color="black", linewidth=1, linestyle=":")
         ax.set_yscale("log")
-        ax.xaxis.set_major_formatter(FuncFormatter(style.thousands))
+        ax.xaxis.set_major_formatter(FuncFormatter(drawing.thousands))
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         ax.set(xlabel="queries per second", ylabel="latency (ms)", title=title)
         ax.legend(title="percentile")
-        style.save(drawing, path)
+        drawing.save(sheet, path)
 
 
 def register(app: typer.Typer) -> None:

@@ -18,6 +18,7 @@ from recspeed.models.performance.steps import Assumptions
 from recspeed.models.performance.system import SCHEDULES, System
 from recspeed.models.performance.trace import workload_from_trace
 from recspeed.models.performance.workload import Workload
+from recspeed.models.traces.trace import load_trace
 from recspeed.scripts.console import UserError, out, whole_file
 from recspeed.scripts.reports.sweep import run_sweep
 
@@ -168,7 +169,7 @@ def register(app: typer.Typer) -> None:
             chosen_system = presets.system(system)
             chosen = presets.workload(workload)
             if trace is not None:
-                chosen = workload_from_trace(chosen, trace)
+                chosen = workload_from_trace(chosen, load_trace(trace), trace.name)
             where = parse_placement(placement, wire)
             assumptions = Assumptions(stale_reads=allow_stale)
             if sweep:

@@ -5,7 +5,7 @@ import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from recspeed.scripts.reports import style
+from recspeed.scripts.reports import drawing
 from recspeed.scripts.reports.sweep import write_csv
 
 Cell = str | float | int | None
@@ -80,7 +80,7 @@ def draw_table(path: Path, title: str, header: list[str], rows: list[list[Cell]]
     ]
     lines = [max(cell.count("\n") + 1 for cell in row) for row in wrapped]
     height = sum(lines) * 0.19 + len(lines) * 0.09 + 0.5
-    with style.figure(size=(width, height)) as (drawing, ax):
+    with drawing.figure(size=(width, height)) as (sheet, ax):
         ax.axis("off")
         ax.set_title(title, loc="left", fontsize=12, fontweight="bold")
         table = ax.table(wrapped, colWidths=share, cellLoc="left", bbox=(0, 0, 1, 1))
@@ -94,4 +94,4 @@ def draw_table(path: Path, title: str, header: list[str], rows: list[list[Cell]]
             if row == 0:
                 cell.set_facecolor("#e8eef4")
                 cell.set_text_props(fontweight="bold")
-        style.save(drawing, path)
+        drawing.save(sheet, path)

@@ -19,7 +19,7 @@ from recspeed.models.performance.model import evaluate
 from recspeed.models.performance.paper import CASES
 from recspeed.models.performance.placement import parse_placement
 from recspeed.models.performance.sensitivity import Sensitivity, sensitivities
-from recspeed.scripts.reports import style
+from recspeed.scripts.reports import drawing
 from recspeed.scripts.reports.exhibit import Cell, Exhibit
 from recspeed.scripts.reports.paper_figures import QPS_FORMAT
 
@@ -70,7 +70,7 @@ def sensitivity(folder: Path) -> Exhibit:
         for index, row in enumerate(found[0].rows)
         if (row.system, row.table, row.quantity) == key
     ]
-    with style.figure(size=(15, 9.5)) as (drawing, ax):
+    with drawing.figure(size=(15, 9.5)) as (sheet, ax):
         shades = TwoSlopeNorm(0, -0.6, 0.6)
         image = ax.imshow(changes[:, columns], cmap="RdBu", norm=shades, aspect="auto")
         for (y, x), value in np.ndenumerate(changes[:, columns]):
@@ -94,10 +94,10 @@ def sensitivity(folder: Path) -> Exhibit:
             ax.axvline(group * 4 - 0.5, color="black", linewidth=0.8)
         ax.grid(visible=False)
         ax.set_title(exhibit.title, pad=52)
-        bar = drawing.colorbar(image, ax=ax, format=PercentFormatter(1, decimals=0), shrink=0.6)
+        bar = sheet.colorbar(image, ax=ax, format=PercentFormatter(1, decimals=0), shrink=0.6)
         bar.set_label("change of the cell")
         exhibit.picture = folder / "sensitivity.png"
-        style.save(drawing, exhibit.picture)
+        drawing.save(sheet, exhibit.picture)
     return exhibit
 
 
@@ -124,7 +124,7 @@ def beyond(folder: Path) -> Exhibit:
         notes=[f"{one.name}: {one.title}" for one in VARIANTS],
     )
     names = [one.name for one in VARIANTS]
-    with style.figure(2, 4, (15, 7.5)) as (drawing, axes):
+    with drawing.figure(2, 4, (15, 7.5)) as (sheet, axes):
         for line, table in zip(axes, ("beyond XVI", "beyond XVII"), strict=True):
             for ax, case in zip(line, CASES, strict=True):
                 chosen = {
@@ -136,7 +136,7 @@ def beyond(folder: Path) -> Exhibit:
                 bars = ax.barh(
                     ["paper", *names],
                     [printed, *(chosen[n].model if n in chosen else 0 for n in names)],
-                    color=[style.PAPER] + [style.COLOURS[0]] * len(names),
+                    color=[drawing.PAPER] + [drawing.COLOURS[0]] * len(names),
                 )
                 texts = [f"{printed / 1e3:.0f}K"] + [
                     f"{chosen[n].model / 1e3:.0f}K" if n in chosen else "-" for n in names
@@ -150,9 +150,9 @@ def beyond(folder: Path) -> Exhibit:
                 ax.set_title(f"{'inference' if table.endswith('XVI') else 'training'}, {case.name}")
                 if case is not CASES[0]:
                     ax.set_yticklabels([])
-        drawing.suptitle(exhibit.title + " (batches per second)")
+        sheet.suptitle(exhibit.title + " (batches per second)")
         exhibit.picture = folder / "beyond.png"
-        style.save(drawing, exhibit.picture)
+        drawing.save(sheet, exhibit.picture)
     return exhibit
 
 
@@ -192,7 +192,7 @@ def energy(folder: Path) -> Exhibit:
             for kind, one in figures.items()
         ],
     )
-    with style.figure(1, 2, (12, 4.4)) as (drawing, axes):
+    with drawing.figure(1, 2, (12, 4.4)) as (sheet, axes):
         for ax, training in zip(axes, (False, True), strict=True):
             for index, system in enumerate(dict.fromkeys(row.system for row in rows)):
                 chosen = [r for r in rows if r.system == system and r.training == training]
@@ -208,9 +208,9 @@ def energy(folder: Path) -> Exhibit:
             ax.set_xticks(range(len(CASES)), [case.name for case in CASES])
             ax.set(ylabel="mJ per query", title="training" if training else "inference")
             ax.legend()
-        drawing.suptitle(exhibit.title)
+        sheet.suptitle(exhibit.title)
         exhibit.picture = folder / "energy.png"
-        style.save(drawing, exhibit.picture)
+        drawing.save(sheet, exhibit.picture)
     return exhibit
 
 

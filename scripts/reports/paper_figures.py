@@ -8,7 +8,7 @@ from matplotlib.ticker import FuncFormatter, PercentFormatter
 
 from recspeed.models.performance import figures
 from recspeed.models.performance.paper import CASES, Case
-from recspeed.scripts.reports import style
+from recspeed.scripts.reports import drawing
 from recspeed.scripts.reports.exhibit import Exhibit
 from recspeed.scripts.reports.sweep import draw_surface
 
@@ -18,7 +18,7 @@ TITLES = {
     "LU": "large batch, large embeddings, unsharded",
     "LS": "large batch, large embeddings, sharded",
 }
-QPS_FORMAT = FuncFormatter(style.thousands)
+QPS_FORMAT = FuncFormatter(drawing.thousands)
 
 
 def figure_5(folder: Path) -> Exhibit:
@@ -37,7 +37,7 @@ def figure_5(folder: Path) -> Exhibit:
         [list(row) for row in zip(volumes, simple, measured, strict=True)],
         preview=0,
     )
-    with style.figure() as (drawing, ax):
+    with drawing.figure() as (sheet, ax):
         kilobytes = np.array(volumes) / 1e3
         ax.semilogx(kilobytes, simple, label="102 us and 150 GB/s")
         ax.semilogx(kilobytes, measured, "--", label="102 us and the recovered bandwidth")
@@ -48,7 +48,7 @@ def figure_5(folder: Path) -> Exhibit:
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         ax.legend(loc="center left")
         exhibit.picture = folder / "figure-05.png"
-        style.save(drawing, exhibit.picture)
+        drawing.save(sheet, exhibit.picture)
     return exhibit
 
 
@@ -68,7 +68,7 @@ def figure_6(folder: Path) -> Exhibit:
         ["embedding_bytes", *(f"{label} (GB/s)" for label in series)],
         [[size, *(values[i] for values in series.values())] for i, size in enumerate(sizes)],
     )
-    with style.figure(size=(8, 4.4)) as (drawing, ax):
+    with drawing.figure(size=(8, 4.4)) as (sheet, ax):
         for index, (label, values) in enumerate(series.items()):
             at = np.arange(len(sizes)) + (index - 1) * 0.27
             bars = ax.bar(at, values, 0.25, label=label)
@@ -78,7 +78,7 @@ def figure_6(folder: Path) -> Exhibit:
         ax.set(title=exhibit.title, ylim=(0, 1500))
         ax.legend(loc="upper left", ncols=3, fontsize=8)
         exhibit.picture = folder / "figure-06.png"
-        style.save(drawing, exhibit.picture)
+        drawing.save(sheet, exhibit.picture)
     return exhibit
 
 
@@ -92,14 +92,14 @@ def figure_7(folder: Path) -> Exhibit:
         ["memory", "capacity_gb", "size of a part"],
         [[label, capacity, source] for label, capacity, source in figures.CAPACITIES],
     )
-    with style.figure(size=(7, 2.8)) as (drawing, ax):
+    with drawing.figure(size=(7, 2.8)) as (sheet, ax):
         labels = [label for label, _, _ in figures.CAPACITIES]
         bars = ax.barh(labels, [capacity for _, capacity, _ in figures.CAPACITIES])
         ax.bar_label(bars, fmt="%.0f GB", padding=4)
         ax.invert_yaxis()
         ax.set(xlabel="capacity (GB)", title=exhibit.title, xlim=(0, 1800))
         exhibit.picture = folder / "figure-07.png"
-        style.save(drawing, exhibit.picture)
+        drawing.save(sheet, exhibit.picture)
     return exhibit
 
 
@@ -137,17 +137,17 @@ def _surfaces(folder: Path, number: int, training: bool) -> Exhibit:
         preview=0,
         notes=notes,
     )
-    with style.empty_figure((12.5, 10)) as drawing:
-        grid = drawing.add_gridspec(
+    with drawing.empty_figure((12.5, 10)) as sheet:
+        grid = sheet.add_gridspec(
             2, 2, wspace=0.0, hspace=0.08, left=0.0, right=0.96, bottom=0.04, top=0.93
         )
         for index, (letter, case) in enumerate(zip("abcd", CASES, strict=True)):
             title = f"({letter}) {TITLES[case.name]}"
             place = grid[index // 2, index % 2]
-            draw_surface(drawing, place, (latency, bandwidth), surfaces[case.name], title)
-        drawing.suptitle(exhibit.title, fontsize=13)
+            draw_surface(sheet, place, (latency, bandwidth), surfaces[case.name], title)
+        sheet.suptitle(exhibit.title, fontsize=13)
         exhibit.picture = folder / f"{key}.png"
-        style.save(drawing, exhibit.picture)
+        drawing.save(sheet, exhibit.picture)
     return exhibit
 
 
@@ -176,7 +176,7 @@ def figure_9(folder: Path) -> Exhibit:
         ],
         preview=0,
     )
-    with style.figure(1, 2, (12, 4.4)) as (drawing, axes):
+    with drawing.figure(1, 2, (12, 4.4)) as (sheet, axes):
         for letter, ax, (bandwidth, results) in zip("ab", axes, lines.items(), strict=True):
             (rate,) = ax.plot(latencies, [r.qps for r in results], label="QPS")
             ax.set(xlabel="latency (us)", ylabel="batches per second", ylim=(0, 200e3))
@@ -185,14 +185,14 @@ def figure_9(folder: Path) -> Exhibit:
             other = ax.twinx()
             other.spines["right"].set_visible(True)
             shares = [result.memory_utilisation for result in results]
-            (used,) = other.plot(latencies, shares, "--", color=style.COLOURS[1])
+            (used,) = other.plot(latencies, shares, "--", color=drawing.COLOURS[1])
             other.set(ylabel="memory utilisation", ylim=(0, 1))
             other.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
             other.grid(visible=False)
             ax.legend([rate, used], ["QPS (left)", "memory utilisation (right)"])
-        drawing.suptitle(exhibit.title)
+        sheet.suptitle(exhibit.title)
         exhibit.picture = folder / "figure-09.png"
-        style.save(drawing, exhibit.picture)
+        drawing.save(sheet, exhibit.picture)
     return exhibit
 
 
@@ -223,9 +223,9 @@ def figure_10(folder: Path) -> Exhibit:
             for latency, (_, _, loss) in curves.items()
         ],
     )
-    with style.figure(1, 2, (12, 4.4)) as (drawing, (left, right)):
+    with drawing.figure(1, 2, (12, 4.4)) as (sheet, (left, right)):
         for colour, (latency, (whole, sharded, loss)) in zip(
-            style.COLOURS, curves.items(), strict=False
+            drawing.COLOURS, curves.items(), strict=False
         ):
             left.plot(bandwidths, whole, color=colour, label=f"unsharded, {latency:g} us")
             left.plot(bandwidths, sharded, "--", color=colour, label=f"sharded, {latency:g} us")
@@ -237,9 +237,9 @@ def figure_10(folder: Path) -> Exhibit:
         right.legend()
         for ax in (left, right):
             ax.set_xlabel("bandwidth per chip (GB/s)")
-        drawing.suptitle(exhibit.title)
+        sheet.suptitle(exhibit.title)
         exhibit.picture = folder / "figure-10.png"
-        style.save(drawing, exhibit.picture)
+        drawing.save(sheet, exhibit.picture)
     return exhibit
 
 
@@ -270,7 +270,7 @@ def _training(folder: Path, number: int, case: Case) -> Exhibit:
         ],
         preview=0,
     )
-    with style.figure(1, 2, (12, 4.4)) as (drawing, (left, right)):
+    with drawing.figure(1, 2, (12, 4.4)) as (sheet, (left, right)):
         left.plot(bandwidths, [result.qps for result in results])
         left.yaxis.set_major_formatter(QPS_FORMAT)
         left.set(ylabel="batches per second", xlabel="bandwidth per chip (GB/s)", title="(a) QPS")
@@ -286,9 +286,9 @@ def _training(folder: Path, number: int, case: Case) -> Exhibit:
         right.set(xlabel="bandwidth per chip (GB/s)", ylabel="share of training time")
         right.set(title="(b) relative duration of training phases", ylim=(0, 1))
         right.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=2, fontsize=8)
-        drawing.suptitle(exhibit.title)
+        sheet.suptitle(exhibit.title)
         exhibit.picture = folder / f"{key}.png"
-        style.save(drawing, exhibit.picture)
+        drawing.save(sheet, exhibit.picture)
     return exhibit
 
 

@@ -8,7 +8,7 @@ from matplotlib.ticker import PercentFormatter
 
 from recspeed.models.performance import paper, paper_tables
 from recspeed.models.performance.paper import CASES, Row
-from recspeed.scripts.reports import style
+from recspeed.scripts.reports import drawing
 from recspeed.scripts.reports.exhibit import Cell, Exhibit
 from recspeed.scripts.reports.paper_figures import QPS_FORMAT
 
@@ -114,14 +114,14 @@ def table_12() -> Exhibit:
 
 def _bars(folder: Path, exhibit: Exhibit, rows: list[Row], quantity: str, label: str) -> None:
     """Paper beside model for both systems: throughput (logarithmic) and a share."""
-    with style.figure(2, 2, (12, 7)) as (drawing, axes):
+    with drawing.figure(2, 2, (12, 7)) as (sheet, axes):
         for line, system in zip(axes, ("recspeed-16", "dgx-2"), strict=True):
             for ax, name in zip(line, ("qps", quantity), strict=True):
                 chosen = [r for r in rows if r.system == system and r.quantity == name]
                 at = np.arange(len(chosen))
                 for offset, colour, who, values in (
-                    (-0.2, style.PAPER, "paper", [row.paper for row in chosen]),
-                    (0.2, style.COLOURS[0], "model", [row.model for row in chosen]),
+                    (-0.2, drawing.PAPER, "paper", [row.paper for row in chosen]),
+                    (0.2, drawing.COLOURS[0], "model", [row.model for row in chosen]),
                 ):
                     bars = ax.bar(at + offset, values, 0.38, color=colour, label=who)
                     texts = (
@@ -140,9 +140,9 @@ def _bars(folder: Path, exhibit: Exhibit, rows: list[Row], quantity: str, label:
                     ax.set(ylabel=label, title=f"{system}: {label}")
                     ax.set_ylim(0, max(row.paper for row in chosen) * 1.2)
                 ax.legend(loc="upper right")
-        drawing.suptitle(exhibit.title)
+        sheet.suptitle(exhibit.title)
         exhibit.picture = folder / f"{exhibit.key}.png"
-        style.save(drawing, exhibit.picture)
+        drawing.save(sheet, exhibit.picture)
 
 
 def _results(folder: Path, number: str, quantity: str, label: str) -> Exhibit:
@@ -221,18 +221,18 @@ def all_systems(folder: Path) -> Exhibit:
         _numbers(rows),
     )
     order = sorted(rows, key=lambda row: float(row[3]))
-    with style.figure(size=(10, 8)) as (drawing, ax):
+    with drawing.figure(size=(10, 8)) as (sheet, ax):
         for index, case in enumerate(CASES):
             at = np.arange(len(order)) + (1.5 - index) * 0.2
             values = [float(row[3 + index]) for row in order]
-            ax.barh(at, values, 0.19, label=case.name, color=style.COLOURS[index])
+            ax.barh(at, values, 0.19, label=case.name, color=drawing.COLOURS[index])
         ax.set_yticks(range(len(order)), [str(row[0]) for row in order])
         ax.set_xscale("log")
         ax.xaxis.set_major_formatter(QPS_FORMAT)
         ax.set(xlabel="batches per second", title=exhibit.title)
         ax.legend(title="case", loc="lower right")
         exhibit.picture = folder / "systems.png"
-        style.save(drawing, exhibit.picture)
+        drawing.save(sheet, exhibit.picture)
     return exhibit
 
 

@@ -1,76 +1,66 @@
-"""How every plot of the project's performance reports looks."""
+"""One look for every plot: 16:9, readable from the back of a room, safe for the colour-blind."""
 
 import io
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import matplotlib
-from cycler import cycler
+from matplotlib.figure import Figure
+
+from recspeed.models.spec.registers import Counter
 
 matplotlib.use("Agg")
 
-import matplotlib.pyplot as plt
-from matplotlib.figure import Figure
+WIDE = (13.333, 7.5)
+"""Inches of a 16:9 slide."""
+DOTS_PER_INCH = 144
+INK = "#1a1a1a"
+MUTED = "#6b6b6b"
+GRID = "#e3e3e3"
 
-from recspeed.scripts.console import whole_file
+SERIES: tuple[str, ...] = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+"""M. Okabe and K. Ito's palette, which the colour-blind tell apart; one per memory."""
 
-COLOURS = ("#1b6ca8", "#d95f02", "#2a9d5c", "#7b3fa0", "#8c6d31", "#c2185b")
-"""Series colours that stay apart in print and for colour-blind readers."""
-
-PAPER = "#9aa5b1"
-"""The paper's own values, beside the model's."""
+CAUSE_COLOURS: dict[Counter, str] = {
+    Counter.DATA: "#0072B2",
+    Counter.IDLE_REFRESH: "#BBBBBB",
+    Counter.IDLE_TCCD_L: "#56B4E9",
+    Counter.IDLE_TURNAROUND: "#F0E442",
+    Counter.IDLE_BANK_BUSY: "#CC79A7",
+    Counter.IDLE_TFAW: "#D55E00",
+    Counter.IDLE_TRRD: "#E69F00",
+    Counter.IDLE_OUTSTANDING: "#009E73",
+    Counter.IDLE_BACK_PRESSURE: "#7A5195",
+    Counter.IDLE_NO_REQUEST: "#444444",
+}
 
 SETTINGS: dict[Any, Any] = {
-    "figure.dpi": 110,
-    "savefig.dpi": 110,
-    "font.size": 10,
-    "axes.titlesize": 11,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.alpha": 0.3,
+    "font.family": "DejaVu Sans",
+    "font.size": 14,
+    "axes.titlesize": 16,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 14,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.prop_cycle": cycler(color=COLOURS),
-    "legend.frameon": False,
-    "figure.constrained_layout.use": True,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "figure.facecolor": "white",
 }
 
 
-@contextmanager
-def figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (7.0, 4.2)) -> Iterator:
-    """A figure and its axes in the project's style; closed afterwards."""
-    with plt.rc_context(SETTINGS):
-        drawing, axes = plt.subplots(rows, columns, figsize=size)
-        try:
-            yield drawing, axes
-        finally:
-            plt.close(drawing)
+def figure(size: tuple[float, float] = WIDE) -> Figure:
+    """An empty figure in the project's look; build it within `matplotlib.rc_context(SETTINGS)`."""
+    return Figure(figsize=size, dpi=DOTS_PER_INCH)
 
 
-@contextmanager
-def empty_figure(size: tuple[float, float]) -> Iterator[Figure]:
-    """A figure without axes and without automatic layout, for surfaces; closed afterwards."""
-    with plt.rc_context({**SETTINGS, "figure.constrained_layout.use": False}):
-        drawing = plt.figure(figsize=size)
-        try:
-            yield drawing
-        finally:
-            plt.close(drawing)
-
-
-def save(drawing: Figure, path: Path) -> None:
-    """Write the figure as PNG, whole or not at all."""
-    buffer = io.BytesIO()
-    drawing.savefig(buffer, format="png", metadata={"Software": None})
-    with whole_file(path) as temporary:
-        temporary.write_bytes(buffer.getvalue())
-
-
-def thousands(value: float, _position: object = None) -> str:
-    """Tick label of a throughput: 1200000 is 1.2M, 75000 is 75K, 8500 is 8.5K."""
-    for scale, letter in ((1e6, "M"), (1e3, "K")):
-        if abs(value) >= scale:
-            return f"{value / scale:g}{letter}"
-    return f"{value:g}"
+def png(drawn: Figure) -> bytes:
+    """The figure as PNG, the same bytes for the same figure."""
+    file = io.BytesIO()
+    drawn.savefig(file, format="png", metadata={"Software": None})
+    return file.getvalue()

@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter
 
 from recspeed.models.performance import sweep as sweeps
 from recspeed.scripts.console import out, progress, whole_file
-from recspeed.scripts.reports import style
+from recspeed.scripts.reports import drawing
 
 Axes2 = tuple[sweeps.Axis, sweeps.Axis]
 Rows = list[list[float | str]]
@@ -77,15 +77,15 @@ def write_csv(path: Path, header: list[str], rows: list) -> None:
         writer.writerows(rows)
 
 
-def draw_surface(drawing: Figure, place: Any, axes: Axes2, qps: np.ndarray, title: str) -> None:
+def draw_surface(sheet: Figure, place: Any, axes: Axes2, qps: np.ndarray, title: str) -> None:
     """One throughput surface over two axes, as the paper's Figs. 8 and 11."""
     first, second = axes
     x, y = np.meshgrid(second.values, first.values)
-    ax = drawing.add_subplot(place, projection="3d")
+    ax = sheet.add_subplot(place, projection="3d")
     ax.plot_surface(x, y, qps, cmap="viridis", linewidth=0.2, edgecolor="#00000022")
     ax.set_xlabel(second.label, labelpad=6)
     ax.set_ylabel(first.label, labelpad=6)
-    ax.zaxis.set_major_formatter(FuncFormatter(style.thousands))
+    ax.zaxis.set_major_formatter(FuncFormatter(drawing.thousands))
     ax.set_zlabel("batches per second", labelpad=9)
     ax.set_zlim(0, None)
     ax.set_title(title)
@@ -93,14 +93,14 @@ def draw_surface(drawing: Figure, place: Any, axes: Axes2, qps: np.ndarray, titl
     ax.set_box_aspect((1, 1, 0.85), zoom=1.08)
 
 
-def draw_contours(drawing: Figure, place: Any, axes: Axes2, qps: np.ndarray, title: str) -> None:
+def draw_contours(sheet: Figure, place: Any, axes: Axes2, qps: np.ndarray, title: str) -> None:
     """The same surface from above, with labelled contours: values can be read off it."""
     first, second = axes
-    ax = drawing.add_subplot(place)
+    ax = sheet.add_subplot(place)
     filled = ax.pcolormesh(second.values, first.values, qps, cmap="viridis", shading="gouraud")
     lines = ax.contour(second.values, first.values, qps, colors="white", linewidths=0.9)
-    ax.clabel(lines, fmt=style.thousands, fontsize=8)
-    bar = drawing.colorbar(filled, ax=ax, format=FuncFormatter(style.thousands))
+    ax.clabel(lines, fmt=drawing.thousands, fontsize=8)
+    bar = sheet.colorbar(filled, ax=ax, format=FuncFormatter(drawing.thousands))
     bar.set_label("batches per second")
     ax.set(xlabel=second.label, ylabel=first.label, title=title)
     ax.grid(visible=False)
@@ -113,20 +113,20 @@ def plot(path: Path, sweep: sweeps.Sweep, rows: Rows) -> None:
     title += ", training" if sweep.training else ", inference"
     if len(sweep.axes) == 1:
         axis = sweep.axes[0]
-        with style.figure() as (drawing, ax):
+        with drawing.figure() as (sheet, ax):
             ax.plot(axis.values, qps)
             ax.set(xlabel=axis.label, ylabel="batches per second", title=title, ylim=(0, None))
-            ax.yaxis.set_major_formatter(FuncFormatter(style.thousands))
-            style.save(drawing, path)
+            ax.yaxis.set_major_formatter(FuncFormatter(drawing.thousands))
+            drawing.save(sheet, path)
     elif len(sweep.axes) == 2:
         both = (sweep.axes[0], sweep.axes[1])
         qps = qps.reshape([len(axis.values) for axis in both])
-        with style.empty_figure((12.5, 5.4)) as drawing:
-            grid = drawing.add_gridspec(1, 2, wspace=0.14, left=0.03, right=0.97)
-            draw_surface(drawing, grid[0], both, qps, "surface")
-            draw_contours(drawing, grid[1], both, qps, "contours")
-            drawing.suptitle(title)
-            style.save(drawing, path)
+        with drawing.empty_figure((12.5, 5.4)) as sheet:
+            grid = sheet.add_gridspec(1, 2, wspace=0.14, left=0.03, right=0.97)
+            draw_surface(sheet, grid[0], both, qps, "surface")
+            draw_contours(sheet, grid[1], both, qps, "contours")
+            sheet.suptitle(title)
+            drawing.save(sheet, path)
 
 
 def run_sweep(sweep: sweeps.Sweep, jobs: int, folder: Path) -> None:
