@@ -5,6 +5,7 @@ of fixed size, so an interrupted sweep continues after the last chunk that was f
 """
 
 import itertools
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -176,6 +177,8 @@ def parse_axis(text: str) -> Axis:
                 f"sweep '{text}': START must be below STOP, and POINTS 2 or more"
             )
         values = [start + (stop - start) * index / (points - 1) for index in range(points)]
+    if not all(map(math.isfinite, values)):
+        raise SpecificationError(f"sweep '{text}': values must be finite")
     if parameter.whole:
         values = sorted({round(value) for value in values})
     if min(values) < 0 or (min(values) == 0 and name != "latency"):

@@ -39,7 +39,7 @@ def row_bytes(dimension: int, dtype: RowType) -> int:
 class Frozen(BaseModel):
     """Base of every specification: immutable, and unknown keys are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     def changed(self, **update: Any) -> Self:
         """A validated copy with other values; nothing that was derived from the old ones stays."""
