@@ -84,6 +84,12 @@ def test_ring_is_as_good_in_all_reduce_and_worse_in_all_to_all() -> None:
     assert ratio == pytest.approx(16 / 7)
 
 
+def test_a_corner_of_a_mesh_gathers_over_two_of_four_links() -> None:
+    mesh = network("mesh", mesh_columns=4)
+    for operation in ("all-gather", "reduce-scatter", "all-reduce"):
+        assert mesh.collective(operation, 1e6, 16).transfer == pytest.approx(1e6 / 50e9)
+
+
 @pytest.mark.parametrize(
     ("topology", "expected"),
     [

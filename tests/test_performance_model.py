@@ -20,7 +20,7 @@ from recspeed.models.performance.paper import CASES
 from recspeed.models.performance.placement import ChipLoad, parse_placement
 from recspeed.models.performance.schedule import timeline
 from recspeed.models.performance.steps import Assumptions, Step
-from recspeed.models.performance.system import SCHEDULES, MemoryTier
+from recspeed.models.performance.system import SCHEDULES, MemoryTier, Rate
 
 RECSPEED = presets.system("recspeed-16")
 DGX = presets.system("dgx-2")
@@ -250,6 +250,47 @@ def test_access_times_cover_the_pins_and_the_calibration() -> None:
 @given(st.integers(1, 4096), st.sampled_from(preset_names()))
 def test_longer_vectors_take_no_less_time(size: int, name: str) -> None:
     assert access_time(name, size) <= access_time(name, size + 1) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("size", [32, 64, 128, 256])
+def test_golden_rates_lie_close_below_the_bound(size: int) -> None:
+    for name in ("hbm2-2000", "hbm2e-3000", "hbm2-2430"):
+        ratio = jedec_access_time(name, size) / access_time(f"{name}-golden", size)
+        assert 0.9 < ratio <= 1, (name, ratio)
+
+
+def test_a_vector_of_several_dram_rows_takes_a_visit_for_each() -> None:
+    for kind in ("", "-golden"):
+        name = f"hbm2e-3000{kind}"
+        parts = 2 * access_time(name, 1024) + access_time(name, 64)
+        assert access_time(name, 2 * 1024 + 64) == pytest.approx(parts)
+
+
+def test_footprint_by_hand() -> None:
+    small, where = presets.workload("rm2-small"), parse_placement("unsharded")
+    size = evaluate(small, RECSPEED, where, training=True).footprint
+    assert size.dense_weights == size.gradients == 2 * 540_609
+    # Indices and pooled vectors, to send and to receive, for this batch and the next.
+    assert size.buffers == 4 * (200 * 3200 * 4 + 200 * 40 * 64) / 16
+    samples = 200 / 16
+    kept = 256 + (128 + 32 + 32) + 852 + (512 + 128 + 1)
+    assert size.activations == pytest.approx(2 * samples * (2 * kept + 40 * 64))
+    assert size.kept_rows == 200 * 3200 * 64 / 16
+    inference = evaluate(small, RECSPEED, where).footprint
+    assert inference.activations == pytest.approx(size.activations / 2)
+    assert inference.gradients == inference.kept_rows == 0
+    assert inference.on_chip == pytest.approx(
+        inference.dense_weights + inference.buffers + inference.activations
+    )
+
+
+def test_rates_overlap_what_is_in_flight() -> None:
+    drive = Rate(overhead_ns=90_000, gb_per_s=4.0, granularity_bytes=4096, outstanding=128)
+    # 4096 B at 4 GB/s are 1024 ns; 128 in flight hide all but 1/128 of the 90 us.
+    assert drive.seconds(64) == pytest.approx(max((90_000 + 1024) / 128, 1024) * 1e-9)
+    assert drive.seconds(5000) == pytest.approx(2048e-9)
+    alone = drive.changed(outstanding=1)
+    assert alone.seconds(64) == pytest.approx(91_024e-9)
 
 
 def test_per_chip_times_differ_where_tables_do() -> None:

@@ -30,6 +30,7 @@ FROM_SOURCES = [
     ("recspeed-8", "chips", 8),
     ("recspeed-16", "memory.0.source.gb_per_s", 2304),
     ("recspeed-16-jedec", "memory.0.source.preset", "hbm2e-3000"),
+    ("recspeed-16-golden", "memory.0.source.preset", "hbm2e-3000-golden"),
     ("recspeed-16-direct", "interconnect.latency_us.all_to_all", 0.2),
     ("recspeed-16-direct-jedec", "memory.0.source.preset", "hbm2e-3000"),
     ("recspeed-6-jedec", "chips", 6),
@@ -135,6 +136,7 @@ MEMORY = "[[memory]]\nname = 'M'\nkind = 'hbm'\ncapacity_gb = 1\n[memory.source]
         (MEMORY, "give either preset or rate"),
         (MEMORY + "preset = 'hbm9'", "memory preset 'hbm9' does not exist; there are ddr4-2400"),
         (MEMORY + "preset = 'ddr4-3200'\n[memory.cache]\nhit_rate = 2", "memory.0.cache"),
+        (MEMORY + "preset = 'ddr4-3200-golden'", "only HBM has a golden channel model"),
         (f"{MEMORY}preset = 'ddr4-3200'\n{MEMORY}preset = 'ddr4-3200'", "have one name: M, M"),
     ],
 )

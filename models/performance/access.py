@@ -4,14 +4,18 @@
 rates that the paper's tables imply (its DRAM timings are not printed). All others are the bound
 that the devices' published timings allow: one activate per vector, the row closed after its last
 burst, all-bank refresh.
+
+Names that end in `-golden` are what the golden cycle model of the memory channel reaches.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 
 from recspeed.models.bounds import visit_bound
 from recspeed.models.performance.errors import SpecificationError
+from recspeed.models.performance.golden import golden_clocks_per_visit
 from recspeed.models.spec.memory import MemoryPreset, memory_preset, memory_preset_names
 
 
@@ -107,15 +111,21 @@ The tables bound these to 5.38..5.41 and 13.1..13.5 ns (RecSpeed) and 5.66..5.94
 """
 
 
+GOLDEN = "-golden"
+"""Suffix of an HBM preset's name: its rate as the golden model of the memory channel runs it."""
+
+
 def preset_names() -> list[str]:
-    """All memory presets that `access_time` knows."""
+    """All memory presets that `access_time` knows; HBM presets also exist as `NAME-golden`."""
     return sorted({*memory_preset_names(), *SCALED, *TIMINGS, *CALIBRATED})
 
 
 @cache
 def _preset(name: str) -> MemoryPreset | Timing:
     """The device behind a name: a preset file (by name or path), or a set of this module."""
-    device = CALIBRATED[name][0] if name in CALIBRATED else name
+    device = CALIBRATED[name][0] if name in CALIBRATED else name.removesuffix(GOLDEN)
+    if device in TIMINGS and name.endswith(GOLDEN):
+        raise SpecificationError(f"memory preset '{name}': only HBM has a golden channel model")
     if device in SCALED:
         base, rate = SCALED[device]
         preset = memory_preset(base)
@@ -151,19 +161,33 @@ def jedec_access_time(name: str, bytes_per_vector: int) -> float:
     device = _preset(name)
     if isinstance(device, Timing):
         return device.clocks_per_visit(bytes_per_vector) * device.clock_ns * 1e-9
-    row = device.organization.row_bytes
-    whole, rest = divmod(bytes_per_vector, row)
-    clocks = whole * float(visit_bound(device, row).clocks) if whole else 0.0
-    clocks += float(visit_bound(device, rest).clocks) if rest else 0.0
-    return clocks / device.clock_ghz * 1e-9
+    return _visits(device, bytes_per_vector, lambda size: float(visit_bound(device, size).clocks))
+
+
+def _visits(device: MemoryPreset, size: int, clocks: Callable[[int], float]) -> float:
+    """Seconds for a vector of `size` bytes, whole DRAM rows first; `clocks` is for one visit."""
+    whole, rest = divmod(size, device.organization.row_bytes)
+    total = whole * clocks(device.organization.row_bytes) if whole else 0.0
+    total += clocks(rest) if rest else 0.0
+    return total / device.clock_ghz * 1e-9
+
+
+@cache
+def golden_access_time(name: str, bytes_per_vector: int) -> float:
+    """Seconds per vector and channel in the golden cycle model; `name` without the suffix."""
+    device = _preset(name + GOLDEN)
+    assert isinstance(device, MemoryPreset)
+    return _visits(device, bytes_per_vector, lambda size: golden_clocks_per_visit(device, size))
 
 
 @cache
 def access_time(name: str, bytes_per_vector: int) -> float:
-    """Seconds per vector and channel: calibrated for `-paper` presets, else the timings' bound.
+    """Seconds per vector and channel: the timings' bound, or as the name's suffix says.
 
     A calibrated preset never takes less than the pins need for whole bursts.
     """
+    if name.endswith(GOLDEN):
+        return golden_access_time(name.removesuffix(GOLDEN), bytes_per_vector)
     if name not in CALIBRATED:
         return jedec_access_time(name, bytes_per_vector)
     _, ((low_bytes, low_ns), (high_bytes, high_ns)) = CALIBRATED[name]

@@ -28,6 +28,7 @@ _STALE = Assumptions(stale_reads=True)
 
 VARIANTS: tuple[Beyond, ...] = (
     Beyond("jedec", "memory at the bound of published timings", "recspeed-16-jedec"),
+    Beyond("golden", "memory as the golden model of the channel runs it", "recspeed-16-golden"),
     Beyond(
         "pipelined",
         "batches overlap without limit (training reads rows that are one batch old)",

@@ -9,7 +9,6 @@ from matplotlib.ticker import FuncFormatter
 from rich.table import Table
 
 from recspeed.models.performance import presets
-from recspeed.models.performance.errors import SpecificationError
 from recspeed.models.performance.placement import parse_placement
 from recspeed.models.performance.serving import (
     LARGEST_QUERY,
@@ -87,6 +86,39 @@ def plot(path: Path, rows: list[list[float]], sla_ms: float, best: float, title:
         drawing.save(sheet, path)
 
 
+def curve(serving: Serving, sla_ms: float, percentile: float) -> tuple[list[list[float]], float]:
+    """Lines of HEADER for every load of LOADS, and the highest load within the SLA."""
+    capacity = serving.capacity()
+    rows = []
+    with progress() as bar:
+        task = bar.add_task("loads", total=len(LOADS) + 1)
+        for load in LOADS:
+            rows.append(row(serving.at(load * capacity)))
+            bar.advance(task)
+        best = serving.highest_qps(sla_ms * 1e-3, percentile)
+        bar.advance(task)
+    return rows, best
+
+
+def replay(serving: Serving, path: Path) -> Served:
+    """Serve the arrivals of a trace, sizes drawn as for Poisson arrivals."""
+    arrivals = np.sort(read_column(path, "--arrival-trace"))
+    if arrivals[0] < 0:
+        raise UserError(f"--arrival-trace {path}: {arrivals[0]:g} is a time below zero")
+    sizes = serving.sizes.draw(np.random.default_rng(serving.seed), len(arrivals))
+    return simulate(arrivals, sizes, serving.service, serving.largest_part, serving.replicas)
+
+
+def show(title: str, rows: list[list[float]]) -> None:
+    """Print the lines of HEADER."""
+    table = Table(title=title)
+    for name in HEADER:
+        table.add_column(name, justify="right")
+    for line in rows:
+        table.add_row(*(f"{value:,.4g}" if value < 1000 else f"{value:,.0f}" for value in line))
+    out.print(table)
+
+
 def register(app: typer.Typer) -> None:
     """Add `serve` to the program."""
 
@@ -116,56 +148,31 @@ def register(app: typer.Typer) -> None:
         out_path: Annotated[Path, typer.Option("--out", help="Folder.")] = Path("build/out/serve"),
     ) -> None:
         """Latency percentiles against load, and the highest load within an SLA (equation 1)."""
-        try:
-            chosen, where = presets.workload(workload), parse_placement(placement)
-            target = presets.system(system)
-            service = service_model(chosen, target, where, schedule)
-            drawn = _sizes(sizes, median, sigma, size_trace)
-            serving = Serving(service, drawn, largest_part, replicas, queries, seed)
-            if arrival_trace is not None:
-                arrivals = np.sort(read_column(arrival_trace, "--arrival-trace"))
-                if arrivals[0] < 0:
-                    raise UserError(f"--arrival-trace {arrival_trace}: a time is below zero")
-                random = np.random.default_rng(seed)
-                served = simulate(
-                    arrivals, drawn.draw(random, len(arrivals)), service, largest_part, replicas
-                )
-                rows, best = [row(served)], 0.0
-            else:
-                capacity = serving.capacity()
-                rows = []
-                with progress() as bar:
-                    task = bar.add_task("loads", total=len(LOADS) + 1)
-                    for load in LOADS:
-                        rows.append(row(serving.at(load * capacity)))
-                        bar.advance(task)
-                    best = serving.highest_qps(sla_ms * 1e-3, percentile)
-                    bar.advance(task)
-        except SpecificationError as error:
-            raise UserError(str(error)) from None
+        chosen, target = presets.workload(workload), presets.system(system)
+        service = service_model(chosen, target, parse_placement(placement), schedule)
+        drawn = _sizes(sizes, median, sigma, size_trace)
+        serving = Serving(service, drawn, largest_part, replicas, queries, seed)
+        if arrival_trace is None:
+            rows, best = curve(serving, sla_ms, percentile)
+        else:
+            rows, best = [row(replay(serving, arrival_trace))], None
         title = f"{chosen.name} on {target.name}"
-        table = Table(title=title)
-        for name in HEADER:
-            table.add_column(name, justify="right")
-        for line in rows:
-            table.add_row(*(f"{value:,.4g}" if value < 1000 else f"{value:,.0f}" for value in line))
-        out.print(table)
-        write_csv(out_path / "serve.csv", HEADER, rows)
         content = {
             "system": target.name,
             "workload": chosen.name,
             "sla_ms": sla_ms,
             "percentile": percentile,
             "seed": seed,
+            "highest_qps_within_sla": best,
             "loads": [dict(zip(HEADER, line, strict=True)) for line in rows],
         }
-        if arrival_trace is None:
-            content["highest_qps_within_sla"] = best
-            plot(out_path / "serve.png", rows, sla_ms, best, title)
-            if best > 0:
-                out.print(
-                    f"{best:,.0f} queries per second keep {percentile:g} % within {sla_ms:g} ms"
-                )
-            else:
-                out.print(f"no load keeps {percentile:g} % within {sla_ms:g} ms")
+        write_csv(out_path / "serve.csv", HEADER, rows)
         write_json(out_path / "serve.json", content)
+        show(title, rows)
+        if best is None:
+            return
+        plot(out_path / "serve.png", rows, sla_ms, best, title)
+        if best > 0:
+            out.print(f"{best:,.0f} queries per second keep {percentile:g} % within {sla_ms:g} ms")
+        else:
+            out.print(f"no load keeps {percentile:g} % within {sla_ms:g} ms")

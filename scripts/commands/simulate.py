@@ -11,7 +11,6 @@ from rich.table import Table
 from recspeed.models.performance import presets
 from recspeed.models.performance import sweep as sweeps
 from recspeed.models.performance.energy import energy_per_query
-from recspeed.models.performance.errors import SpecificationError
 from recspeed.models.performance.model import Evaluation, evaluate
 from recspeed.models.performance.placement import STRATEGIES, parse_placement
 from recspeed.models.performance.steps import Assumptions
@@ -165,35 +164,32 @@ def register(app: typer.Typer) -> None:
             )
         if axes and not sweep:
             raise UserError(f"unexpected '{axes[0]}': axes follow --sweep")
-        try:
-            chosen_system = presets.system(system)
-            chosen = presets.workload(workload)
-            if trace is not None:
-                chosen = workload_from_trace(chosen, load_trace(trace), trace.name)
-            where = parse_placement(placement, wire)
-            assumptions = Assumptions(stale_reads=allow_stale)
-            if sweep:
-                points = sweeps.Sweep(
-                    workload=chosen,
-                    system=chosen_system,
-                    placement=where,
-                    axes=tuple(sweeps.parse_axis(text) for text in [*sweep, *(axes or [])]),
-                    schedule=schedule,
-                    training=training,
-                    assumptions=assumptions,
-                )
-                run_sweep(points, jobs, out_path or Path("build/out/sweep"))
-                return
-            result = evaluate(
-                chosen,
-                chosen_system,
-                where,
+        chosen_system = presets.system(system)
+        chosen = presets.workload(workload)
+        if trace is not None:
+            chosen = workload_from_trace(chosen, load_trace(trace), trace.name)
+        where = parse_placement(placement, wire)
+        assumptions = Assumptions(stale_reads=allow_stale)
+        if sweep:
+            points = sweeps.Sweep(
+                workload=chosen,
+                system=chosen_system,
+                placement=where,
+                axes=tuple(sweeps.parse_axis(text) for text in [*sweep, *(axes or [])]),
                 schedule=schedule,
                 training=training,
                 assumptions=assumptions,
             )
-        except SpecificationError as error:
-            raise UserError(str(error)) from None
-        show(result, chosen_system)
+            run_sweep(points, jobs, out_path or Path("build/out/sweep"))
+            return
+        result = evaluate(
+            chosen,
+            chosen_system,
+            where,
+            schedule=schedule,
+            training=training,
+            assumptions=assumptions,
+        )
         if out_path is not None:
             write_json(out_path, as_json(result, chosen, chosen_system))
+        show(result, chosen_system)

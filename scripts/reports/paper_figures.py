@@ -139,7 +139,7 @@ def _surfaces(folder: Path, number: int, training: bool) -> Exhibit:
     )
     with drawing.empty_figure((12.5, 10)) as sheet:
         grid = sheet.add_gridspec(
-            2, 2, wspace=0.0, hspace=0.08, left=0.0, right=0.96, bottom=0.04, top=0.93
+            2, 2, wspace=0.0, hspace=0.16, left=0.0, right=0.96, bottom=0.04, top=0.93
         )
         for index, (letter, case) in enumerate(zip("abcd", CASES, strict=True)):
             title = f"({letter}) {TITLES[case.name]}"
