@@ -78,6 +78,13 @@ def test_refusals_are_one_line_and_write_nothing(arguments, reason: str, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+def test_list_names_every_preset(capsys) -> None:
+    assert run(["simulate", "--list"]) == 0
+    text = capsys.readouterr().out
+    for name in (*presets.names("systems"), *presets.names("workloads")):
+        assert name in text
+
+
 def sweep_once(folder: Path, *more: str) -> int:
     axes = ["--sweep", "latency=0.5:10us:40", "bandwidth=100:1000:40"]
     return simulate("--system", "recspeed-8", *axes, "--out", str(folder), *more)

@@ -148,6 +148,19 @@ def test_causal_and_pipelined_rates_of_the_paper_system() -> None:
     assert qps("rm2-small", "pipelined") == pytest.approx(430e3, rel=0.04)
 
 
+def test_roofs_of_one_case_by_hand() -> None:
+    result = evaluate(presets.workload("rm2-small"), RECSPEED, parse_placement("unsharded"))
+    sent = (200 * 3200 * 4 + 200 * 40 * 64) / 16 * 15 / 16
+    assert result.bounds == pytest.approx(
+        {
+            "memory": 96 / (200 * 3200 / 16 * 5.41e-9),
+            "bandwidth": 1e12 / sent,
+            "latency": 1 / 2e-6,
+            "compute": 250e12 / (2 * 566_016 * 200 / 16),
+        }
+    )
+
+
 def test_bottlenecks_by_name() -> None:
     def bottleneck(system: str, workload: str, placement: str) -> str:
         where = parse_placement(placement)
@@ -230,6 +243,10 @@ def test_a_cache_halves_what_reaches_the_memory() -> None:
     cached, bare = presets.system("recnmp").memory[0], presets.system("tensordimm").memory[0]
     ratio = bare.seconds({64: 1e6}, {64: 1}) / cached.seconds({64: 1e6}, {64: 1})
     assert ratio == pytest.approx(2)
+    assert cached.cache is not None
+    slow = cached.cache.changed(hit_rate=1.0, source=bare.source.changed(units=1))
+    only_cache = cached.changed(cache=slow).seconds({64: 1e6}, {64: 1})
+    assert only_cache == pytest.approx(1e6 * access_time("ddr4-3200", 64))
     flash = presets.system("aibox").memory[0]
     assert isinstance(flash, MemoryTier)
     assert flash.cache is not None

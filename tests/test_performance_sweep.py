@@ -112,12 +112,29 @@ def test_impossible_points_are_named() -> None:
 
 
 def test_sweeps_without_sense_are_refused() -> None:
+    alone = Sweep(
+        SMALL,
+        presets.system("xeon-ddr4"),
+        parse_placement("unsharded"),
+        (parse_axis("latency=1:2us"),),
+    )
+    with pytest.raises(SpecificationError, match="xeon-ddr4 has no interconnect"):
+        list(run(alone, 1))
+    with pytest.raises(SpecificationError, match="lookups"):
+        list(run(sweep("lookups=1,1e300"), 1))
     with pytest.raises(SpecificationError, match="different axes"):
         list(run(sweep(), 1))
     with pytest.raises(SpecificationError, match="different axes, got latency, latency"):
         list(run(sweep("latency=1:2us", "latency=2:3us"), 1))
     with pytest.raises(SpecificationError, match="is above 2,000,000"):
         list(run(sweep("latency=1:2us:2000", "bandwidth=1:2:2000"), 1))
+
+
+def test_a_swept_bandwidth_replaces_a_measured_curve() -> None:
+    _, changed = PARAMETERS["bandwidth"].apply(SMALL, presets.system("dgx-2"), 500.0)
+    assert changed.interconnect.collective("all-to-all", 28.8e6, 16).transfer == pytest.approx(
+        28.8e6 / 500e9
+    )
 
 
 def test_derived_latency_is_swept_per_link() -> None:

@@ -42,7 +42,15 @@ def test_tables_csv_has_the_agreed_columns_and_all_cells(folder: Path) -> None:
 def test_every_table_and_figure_is_there_as_csv_and_picture(folder: Path) -> None:
     names = [f"table-{number:02d}" for number in range(1, 18)]
     names += [f"figure-{number:02d}" for number in range(5, 14)]
-    names += ["sensitivity", "beyond", "energy", "systems", "placements", "chips-without-dram"]
+    names += [
+        "sensitivity",
+        "roofline",
+        "beyond",
+        "energy",
+        "systems",
+        "placements",
+        "chips-without-dram",
+    ]
     for name in names:
         assert len(rows(folder / f"{name}.csv")) >= 2, name
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG"), name

@@ -7,6 +7,7 @@ of fixed size, so an interrupted sweep continues after the last chunk that was f
 import itertools
 import math
 import re
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -46,6 +47,8 @@ Target = tuple[Workload, System]
 
 def _interconnect(change: Callable[[System, float], dict[str, Any]]) -> Callable[..., Target]:
     def apply(workload: Workload, system: System, value: float) -> Target:
+        if system.interconnect.topology == "none":
+            raise SpecificationError(f"{system.name} has no interconnect that could be varied")
         network = system.interconnect.model_copy(update=change(system, value))
         return workload, system.model_copy(update={"interconnect": network})
 
@@ -280,7 +283,10 @@ def run(
         for chunk in wanted:
             yield chunk, evaluate_chunk(sweep, chunk)
         return
-    with ProcessPoolExecutor(max_workers=min(jobs, len(wanted))) as pool:
+    workers = min(jobs, len(wanted))
+    # Ctrl-C reaches the whole process group: the parent stops, and the workers with it.
+    ignore = (signal.SIGINT, signal.SIG_IGN)
+    with ProcessPoolExecutor(workers, initializer=signal.signal, initargs=ignore) as pool:
         futures = {pool.submit(evaluate_chunk, sweep, chunk): chunk for chunk in wanted}
         try:
             for future in as_completed(futures):

@@ -56,9 +56,9 @@ class TableGroup(Frozen):
     """
 
     count: Positive = 1
-    rows: Positive | Literal["fill"] = FILL_MEMORY
-    dimension: Positive
-    lookups: Annotated[float, Field(gt=0)]
+    rows: Annotated[int, Field(gt=0, le=1 << 40)] | Literal["fill"] = FILL_MEMORY
+    dimension: Annotated[int, Field(gt=0, le=1 << 16)]
+    lookups: Annotated[float, Field(gt=0, le=1e9)]
     dtype: RowType = "fp16"
 
     @property
@@ -91,7 +91,7 @@ class Workload(Frozen):
     name: str
     title: str
     tables: Annotated[tuple[TableGroup, ...], Field(min_length=1)]
-    batch: Positive
+    batch: Annotated[int, Field(gt=0, le=1 << 40)]
     dense_features: Positive
     bottom_mlp: Annotated[tuple[Positive, ...], Field(min_length=1)]
     top_mlp: Annotated[tuple[Positive, ...], Field(min_length=1)]

@@ -120,6 +120,23 @@ def show(result: Evaluation, system: System) -> None:
         out.print(f"unknown: {unknown}", style="dim")
 
 
+def show_presets(wanted: bool) -> None:
+    """Print every system and workload preset and stop, when `wanted`."""
+    if not wanted:
+        return
+    for kind, loaded in (
+        ("systems", [presets.system(name) for name in presets.names("systems")]),
+        ("workloads", [presets.workload(name) for name in presets.names("workloads")]),
+    ):
+        table = Table(title=kind, title_justify="left")
+        table.add_column("name", no_wrap=True)
+        table.add_column("what it is")
+        for preset in loaded:
+            table.add_row(preset.name, preset.title)
+        out.print(table)
+    raise typer.Exit
+
+
 def register(app: typer.Typer) -> None:
     """Add `simulate` to the program."""
 
@@ -127,6 +144,12 @@ def register(app: typer.Typer) -> None:
     def simulate(
         system: Annotated[str, typer.Option(help="Preset name, or a .toml file.")],
         workload: Annotated[str, typer.Option(help="Preset name, or a .toml file.")],
+        listed: Annotated[
+            bool,
+            typer.Option(
+                "--list", is_eager=True, callback=show_presets, help="List all presets and stop."
+            ),
+        ] = False,
         axes: Annotated[
             list[str] | None, typer.Argument(help="More axes of --sweep.", show_default=False)
         ] = None,
@@ -157,7 +180,7 @@ def register(app: typer.Typer) -> None:
         ] = None,
     ) -> None:
         """Time per phase, throughput and utilisation of a workload on a system."""
-        del seed
+        del seed, listed
         if engine not in ENGINES:
             raise UserError(
                 f"--engine {engine}: does not exist here; there is {', '.join(ENGINES)}"

@@ -16,7 +16,7 @@ from recspeed.models.performance.energy import (
     MEMORY_PJ_PER_BIT,
 )
 from recspeed.models.performance.model import evaluate
-from recspeed.models.performance.paper import CASES
+from recspeed.models.performance.paper import CASES, evaluate_case
 from recspeed.models.performance.placement import parse_placement
 from recspeed.models.performance.sensitivity import Sensitivity, sensitivities
 from recspeed.scripts.reports import drawing
@@ -214,6 +214,69 @@ def energy(folder: Path) -> Exhibit:
     return exhibit
 
 
+CLASS_TITLES = {
+    "memory": "memory",
+    "bandwidth": "link transfer",
+    "latency": "link latency",
+    "compute": "dense compute",
+}
+
+
+def roofline(folder: Path) -> Exhibit:
+    """The generalized roofline: the QPS that each class alone would allow, and what is reached."""
+    points = [
+        (system, case, training, evaluate_case(case, system, training))
+        for system in ("recspeed-16", "dgx-2")
+        for training in (False, True)
+        for case in CASES
+    ]
+    exhibit = Exhibit(
+        "roofline",
+        "Generalized roofline: what each resource alone would allow",
+        "V",
+        "Memory, link transfer, link latency and dense compute as roofs of the throughput (the "
+        "paper's roofline with communication in it); the line is what all of them together reach. "
+        "The bottleneck is the class with the largest share of the critical path.",
+        [
+            *("system", "mode", "case", "QPS"),
+            *(f"{title} alone (QPS)" for title in CLASS_TITLES.values()),
+            *("bottleneck", "its share"),
+        ],
+        [
+            [
+                system,
+                "training" if training else "inference",
+                case.name,
+                result.qps,
+                *(result.bounds[name] for name in CLASS_TITLES),
+                result.bottleneck,
+                f"{result.critical_shares[result.bottleneck]:.0%}",
+            ]
+            for system, case, training, result in points
+        ],
+    )
+    with drawing.figure(1, 4, (15, 4.6)) as (sheet, axes):
+        for index, ax in enumerate(axes):
+            group = points[4 * index : 4 * index + 4]
+            system, _, training, _ = group[0]
+            for offset, (name, title) in enumerate(CLASS_TITLES.items()):
+                at = np.arange(4) + (offset - 1.5) * 0.19
+                ax.bar(at, [point[3].bounds[name] for point in group], 0.18, label=title)
+            reached = [point[3].qps for point in group]
+            ax.hlines(reached, np.arange(4) - 0.42, np.arange(4) + 0.42, color="black", lw=2)
+            ax.set_yscale("log")
+            ax.set_ylim(1e3, 1e8)
+            ax.yaxis.set_major_formatter(QPS_FORMAT)
+            ax.set_xticks(range(4), [point[1].name for point in group])
+            ax.set_title(f"{system}, {'training' if training else 'inference'}")
+        axes[0].set_ylabel("batches per second")
+        sheet.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        sheet.suptitle(exhibit.title + " (black: reached)")
+        exhibit.picture = folder / "roofline.png"
+        drawing.save(sheet, exhibit.picture)
+    return exhibit
+
+
 PLACEMENTS = (
     ("unsharded", "unpooled"),
     ("table-wise", "unpooled"),
@@ -246,5 +309,5 @@ def placements() -> Exhibit:
     )
 
 
-DRAWN: tuple[Callable[[Path], Exhibit], ...] = (beyond, energy, sensitivity)
+DRAWN: tuple[Callable[[Path], Exhibit], ...] = (roofline, beyond, energy, sensitivity)
 """Each draws one plot into a folder and returns it."""

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,9 @@ def plot(path: Path, sweep: sweeps.Sweep, rows: Rows) -> None:
 
 def run_sweep(sweep: sweeps.Sweep, jobs: int, folder: Path) -> None:
     """Run, write `sweep.csv`, `sweep.json` and (up to two axes) `sweep.png` in `folder`."""
+    begin = time.perf_counter()
     rows = collect(sweep, jobs, folder)
+    seconds = time.perf_counter() - begin
     header = [axis.name for axis in sweep.axes] + list(sweeps.COLUMNS)
     write_csv(folder / "sweep.csv", header, rows)
     content = {
@@ -151,4 +154,4 @@ def run_sweep(sweep: sweeps.Sweep, jobs: int, folder: Path) -> None:
     for name, row in (("lowest", low), ("highest", high)):
         point = ", ".join(f"{a.name} {v:g}" for a, v in zip(sweep.axes, row[:at], strict=True))
         out.print(f"{name}: {row[at]:,.0f} batches per second at {point}")
-    out.print(f"{len(rows):,} points in {folder / 'sweep.csv'}")
+    out.print(f"{len(rows):,} points evaluated in {seconds:.1f} s: {folder / 'sweep.csv'}")
