@@ -9,16 +9,18 @@ latency.
 import math
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import simpy
 
 from recspeed.models.performance.errors import SpecificationError
 from recspeed.models.performance.model import evaluate
 from recspeed.models.performance.placement import Placement
 from recspeed.models.performance.system import System
 from recspeed.models.performance.workload import Workload
+
+if TYPE_CHECKING:
+    import simpy
 
 SizeKind = Literal["fixed", "lognormal", "exponential"]
 SIZE_KINDS: tuple[SizeKind, ...] = ("fixed", "lognormal", "exponential")
@@ -129,12 +131,14 @@ def simulate(
     A query of more than `largest_part` samples is cut in parts that queue one by one (the paper's
     "adjusting the query size", Sec. III-C); it is answered with its last part.
     """
+    import simpy
+
     environment = simpy.Environment()
     systems = simpy.Resource(environment, capacity=replicas)
     latencies = np.zeros(len(arrivals))
     busy = 0.0
 
-    def part(samples: int) -> Generator[simpy.Event, Any, None]:
+    def part(samples: int) -> "Generator[simpy.Event, Any, None]":
         nonlocal busy
         time = service(samples)
         with systems.request() as turn:
@@ -144,14 +148,14 @@ def simulate(
         if time.latency > time.interval:
             yield environment.timeout(time.latency - time.interval)
 
-    def query(index: int, size: int) -> Generator[simpy.Event, Any, None]:
+    def query(index: int, size: int) -> "Generator[simpy.Event, Any, None]":
         start = environment.now
         yield environment.all_of(
             [environment.process(part(piece)) for piece in _parts(size, largest_part)]
         )
         latencies[index] = environment.now - start
 
-    def source() -> Generator[simpy.Event, Any, None]:
+    def source() -> "Generator[simpy.Event, Any, None]":
         for index, (moment, size) in enumerate(zip(arrivals, sizes, strict=True)):
             yield environment.timeout(max(float(moment) - environment.now, 0.0))
             environment.process(query(index, int(size)))

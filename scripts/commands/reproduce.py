@@ -1,19 +1,21 @@
 """`recspeed reproduce`: every table and figure of the paper."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
 from recspeed.models.performance import paper
 from recspeed.scripts.console import CHECK_FAILED, UserError, out
-from recspeed.scripts.reports.reproduce import Summary, reproduce
+
+if TYPE_CHECKING:
+    from recspeed.scripts.reports.reproduce import Summary
 
 EXAMPLE = "Example: recspeed reproduce --out build/out/reproduce"
 
 
-def show(summary: Summary) -> None:
+def show(summary: "Summary") -> None:
     """Print every figure of merit."""
     table = Table(title="Tables XVI and XVII: paper and model")
     for name in ("table", "system", "case", "quantity"):
@@ -59,6 +61,8 @@ def register(app: typer.Typer) -> None:
         seed: Annotated[int, typer.Option(help="Taken for uniformity; nothing is random.")] = 0,
     ) -> None:
         """Every table and figure of the paper: tables.csv, CSV and PNG of each, report.html."""
+        from recspeed.scripts.reports.reproduce import reproduce
+
         del seed
         if out_path.exists() and not out_path.is_dir():
             raise UserError(f"--out {out_path}: is a file, expected a folder")

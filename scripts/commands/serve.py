@@ -5,7 +5,6 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from matplotlib.ticker import FuncFormatter
 from rich.table import Table
 
 from recspeed.models.performance import presets
@@ -21,8 +20,7 @@ from recspeed.models.performance.serving import (
 )
 from recspeed.scripts.commands.simulate import write_json
 from recspeed.scripts.console import UserError, out, progress
-from recspeed.scripts.reports import drawing
-from recspeed.scripts.reports.sweep import write_csv
+from recspeed.scripts.reports.tabular import write_csv
 
 EXAMPLE = "Example: recspeed serve --system recspeed-16 --workload rm2-small --sla-ms 0.1"
 LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -71,6 +69,10 @@ def row(served: Served) -> list[float]:
 
 def plot(path: Path, rows: list[list[float]], sla_ms: float, best: float, title: str) -> None:
     """Percentiles against load, with the SLA and the highest load within it."""
+    from matplotlib.ticker import FuncFormatter
+
+    from recspeed.scripts.reports import drawing
+
     with drawing.figure() as (sheet, ax):
         for index, label in ((6, "99 %"), (5, "95 %"), (4, "90 %"), (3, "50 %")):
             ax.plot([r[0] for r in rows], [r[index] for r in rows], marker="o", ms=3, label=label)

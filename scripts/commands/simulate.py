@@ -19,7 +19,6 @@ from recspeed.models.performance.trace import workload_from_trace
 from recspeed.models.performance.workload import Workload
 from recspeed.models.traces.trace import load_trace
 from recspeed.scripts.console import UserError, out, whole_file
-from recspeed.scripts.reports.sweep import run_sweep
 
 ENGINES = ("model",)
 """Engines that exist; design: `model` needs no RTL."""
@@ -194,6 +193,8 @@ def register(app: typer.Typer) -> None:
         where = parse_placement(placement, wire)
         assumptions = Assumptions(stale_reads=allow_stale)
         if sweep:
+            from recspeed.scripts.reports.sweep import run_sweep
+
             points = sweeps.Sweep(
                 workload=chosen,
                 system=chosen_system,

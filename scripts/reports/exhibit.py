@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from recspeed.scripts.reports import drawing
-from recspeed.scripts.reports.sweep import write_csv
+from recspeed.scripts.reports.tabular import write_csv
 
 Cell = str | float | int | None
 

@@ -16,7 +16,7 @@ from recspeed.models.performance.sensitivity import ASSUMPTIONS
 from recspeed.scripts.console import progress, whole_file
 from recspeed.scripts.reports import paper_extras, paper_figures, paper_tables
 from recspeed.scripts.reports.exhibit import Exhibit
-from recspeed.scripts.reports.sweep import write_csv
+from recspeed.scripts.reports.tabular import write_csv
 
 SECTIONS = (
     ("II", "Related work: the systems that the paper compares"),

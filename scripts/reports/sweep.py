@@ -1,6 +1,5 @@
 """Run a sweep with progress, keep finished chunks, write CSV, JSON and a surface plot."""
 
-import csv
 import hashlib
 import json
 import time
@@ -14,6 +13,7 @@ from matplotlib.ticker import FuncFormatter
 from recspeed.models.performance import sweep as sweeps
 from recspeed.scripts.console import out, progress, whole_file
 from recspeed.scripts.reports import drawing
+from recspeed.scripts.reports.tabular import write_csv
 
 Axes2 = tuple[sweeps.Axis, sweeps.Axis]
 Rows = list[list[float | str]]
@@ -68,14 +68,6 @@ def collect(sweep: sweeps.Sweep, jobs: int, folder: Path) -> Rows:
             path.unlink()
         parts.rmdir()
     return [row for chunk in range(sweep.chunks) for row in chunks[chunk]]
-
-
-def write_csv(path: Path, header: list[str], rows: list) -> None:
-    """One CSV file, whole or not at all. Floats keep full precision."""
-    with whole_file(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
 
 
 def draw_surface(sheet: Figure, place: Any, axes: Axes2, qps: np.ndarray, title: str) -> None:
