@@ -45,6 +45,7 @@ def test_every_table_and_figure_is_there_as_csv_and_picture(folder: Path) -> Non
     names += [
         "sensitivity",
         "roofline",
+        "serving",
         "beyond",
         "energy",
         "systems",

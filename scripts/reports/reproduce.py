@@ -16,6 +16,7 @@ from recspeed.models.performance.sensitivity import ASSUMPTIONS
 from recspeed.scripts.console import progress, whole_file
 from recspeed.scripts.reports import paper_extras, paper_figures, paper_tables
 from recspeed.scripts.reports.exhibit import Exhibit
+from recspeed.scripts.reports.serving_plot import serving
 from recspeed.scripts.reports.tabular import write_csv
 
 SECTIONS = (
@@ -199,6 +200,7 @@ def reproduce(folder: Path) -> Summary:
                 *paper_figures.FIGURES,
                 *paper_tables.PLOTTED,
                 *paper_extras.DRAWN,
+                serving,
             )
         ),
     ]
