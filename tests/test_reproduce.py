@@ -1,6 +1,8 @@
 """`recspeed reproduce`: what it writes and prints, and that it fails when the model is wrong."""
 
+import contextlib
 import csv
+import io
 from pathlib import Path
 
 import pytest
@@ -11,10 +13,18 @@ from recspeed.scripts.reports import reproduce as reproduction
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def printed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The folder of a reproduction, and what the command printed."""
     out = tmp_path_factory.mktemp("reproduce")
-    assert run(["reproduce", "--out", str(out)]) == 0
-    return out
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        assert run(["reproduce", "--out", str(out)]) == 0
+    return out, text.getvalue()
+
+
+@pytest.fixture
+def folder(printed: tuple[Path, str]) -> Path:
+    return printed[0]
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -74,9 +84,8 @@ def test_sensitivity_has_a_column_for_every_cell(folder: Path) -> None:
     assert len(found) >= 20
 
 
-def test_the_summary_prints_every_figure_of_merit(tmp_path, capsys) -> None:
-    assert run(["reproduce", "--out", str(tmp_path)]) == 0
-    text = capsys.readouterr().out
+def test_the_summary_prints_every_figure_of_merit(printed: tuple[Path, str]) -> None:
+    text = printed[1]
     assert "32 cells: largest error" in text
     assert "27 round to the printed value" in text
     assert "Fig. 11d" in text

@@ -45,9 +45,9 @@ def serving(folder: Path) -> Exhibit:
         "serving",
         "Equation 1: query latency percentiles against load",
         "III",
-        f"Discrete-event simulation of {QUERIES:,} Poisson queries per load; lognormal sizes around "
-        "200 samples, the paper's median. The system constraint asks that a percentile stays below "
-        "an SLA; `recspeed serve` finds the highest load that does.",
+        f"Discrete-event simulation of {QUERIES:,} Poisson queries per load; lognormal sizes "
+        "around 200 samples, the paper's median. The system constraint asks that a "
+        "percentile stays below an SLA; `recspeed serve` finds the highest load that does.",
         ["system", "load", "queries per second", "p50 (ms)", "p90 (ms)", "p99 (ms)"],
         rows,
     )
