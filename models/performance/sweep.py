@@ -11,6 +11,7 @@ import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from multiprocessing import get_context
 from typing import Any
 
 from pydantic import ValidationError
@@ -286,7 +287,9 @@ def run(
     workers = min(jobs, len(wanted))
     # Ctrl-C reaches the whole process group: the parent stops, and the workers with it.
     ignore = (signal.SIGINT, signal.SIG_IGN)
-    with ProcessPoolExecutor(workers, initializer=signal.signal, initargs=ignore) as pool:
+    # Fresh processes: a fork would copy the threads of a progress bar in whatever state they are.
+    fresh = get_context("spawn")
+    with ProcessPoolExecutor(workers, fresh, signal.signal, ignore) as pool:
         futures = {pool.submit(evaluate_chunk, sweep, chunk): chunk for chunk in wanted}
         try:
             for future in as_completed(futures):
