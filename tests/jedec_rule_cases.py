@@ -9,11 +9,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from recspeed.models.spec.memory import MemoryPreset
+from recspeed.models.spec.memory import MemoryPreset, memory_preset, memory_preset_names
 from recspeed.models.spec.run import COMMAND_LOG, CommandCode
 
 Log = list[tuple[int, str, int]]
 """`(clock, command, flat bank)`, in the order of the bus."""
+
+
+def devices() -> dict[str, MemoryPreset]:
+    """Every preset, and a made-up device that has all at once: ranks, stack IDs, bank refresh."""
+    presets = {name: memory_preset(name) for name in memory_preset_names()}
+    values = presets["hbm2e-3000"].model_dump()
+    values["name"] = "everything"
+    values["organization"]["ranks"] = 2
+    values["capacity"]["pseudo_channel_mib"] *= 2
+    values["timing"]["tRTRS"] = {"clocks": 3, "source": "made up for a test, JESD235C has no ranks"}
+    return presets | {"everything": MemoryPreset.model_validate(values)}
 
 
 @dataclass(frozen=True)
