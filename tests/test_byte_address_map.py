@@ -21,7 +21,7 @@ PORTS = {
     "bank": "bank_in_group",
     "row": "row",
     "column": "column",
-    "byte": "byte",
+    "byte": "byte_in_burst",
 }
 
 

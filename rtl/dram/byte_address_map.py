@@ -34,8 +34,8 @@ class ByteAddressMap(wiring.Component):
         The field `bank`.
     bank : Out
         Flat bank number, as the front-end takes it.
-    byte : Out
-        Byte within the burst.
+    byte_in_burst : Out
+        The field `byte`.
 
     Timing: combinational.
 
@@ -52,7 +52,7 @@ class ByteAddressMap(wiring.Component):
                 "valid": Out(1),
                 **{self._port(name): Out(width(counts[name])) for name in FIELDS},
                 "bank": Out(width(per_channel)),
-                "byte": Out(width(address_map.burst_bytes)),
+                "byte_in_burst": Out(width(address_map.burst_bytes)),
             }
         )
 
@@ -66,7 +66,7 @@ class ByteAddressMap(wiring.Component):
         byte_bits = (self.map.burst_bytes - 1).bit_length()
         m.d.comb += [
             self.valid.eq(self.address < self.map.capacity_bytes),
-            self.byte.eq(self.address[:byte_bits]),
+            self.byte_in_burst.eq(self.address[:byte_bits]),
         ]
         # Digits of the address, the least significant part first.
         rest = self.address[byte_bits:]
