@@ -224,9 +224,18 @@ def test_commands_that_a_device_does_not_have():
     ]
 
 
-def test_rules_of_commands_that_never_occur_are_no_complaint():
+def test_never_at_limit_names_only_rules_of_expected_commands():
     preset = PRESETS["hbm2e-3000"]
-    report = check(preset, array([(0, "ACT", 0), (preset.clocks.tRCD, "RD", 0)]))
-    assert report.never_at_limit == []
-    log = [(0, "ACT", 0), (preset.clocks.tRCD + 1, "RD", 0), (999, "RDA", 0)]
-    assert check(preset, array(log)).never_at_limit == ["tRCD", "tCCD_L", "tCCD_R", "tCCD_S"]
+    log = array([(0, "ACT", 0), (preset.clocks.tRCD, "RD", 0)])
+    reads = ["tRC", "tRAS+tRP", "tRRD_L", "tRRD_S", "tFAW", "tCCD_L", "tCCD_R", "tCCD_S"]
+    assert check(preset, log, refresh=False).never_at_limit == reads
+    # Refreshes of the mode are expected in a log that has none.
+    all_bank = {"tRC to REF", "tRAS+tRP to REF", "tRFC", "tRFC to REF"}
+    assert set(check(preset, log).never_at_limit) - set(reads) == all_bank
+    per_bank = {
+        rule.name for rule in expected_rules(preset) if "REFPB" in rule.previous + rule.next
+    }
+    per_bank -= {"tRTP+tRP to REFPB", "tWR+tRP to REFPB", "tRFC to REFPB", "tRFCpb to REF"}
+    assert set(check(preset, log, per_bank=True).never_at_limit) - set(reads) == per_bank
+    late = array([(0, "ACT", 0), (preset.clocks.tRCD + 1, "RD", 0)])
+    assert check(preset, late, refresh=False).never_at_limit == ["tRCD", *reads]

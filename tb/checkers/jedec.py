@@ -52,7 +52,8 @@ def check(
     _check_buses(preset, commands, report)
     check_bank_states(preset, commands, report)
     distances = Distances(preset, commands)
-    report.rules += [distances.check(rule, report) for rule in timing_rules(preset)]
+    owed = frozenset({"REFPB" if per_bank else "REF"} if refresh else ())
+    report.rules += [distances.check(rule, report, owed) for rule in timing_rules(preset)]
     check_refresh_counts(preset, commands, report, refresh=refresh, per_bank=per_bank)
     return report
 
