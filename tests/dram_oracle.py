@@ -131,7 +131,7 @@ class LiteralFrontEnd:
         group, clocks = self.settings.refresh_group, self.preset.clocks
         if group and not self.settings.per_bank:
             for r in self.ranks:
-                since = t - clocks.tREFI - r * (clocks.tREFI // len(self.ranks))
+                since = t - clocks.tREFI
                 if since >= 0 and since % (clocks.tREFI * group) == 0:
                     self.due[r] += group
         if group and self.settings.per_bank and t and t % self.preset.per_bank_interval == 0:

@@ -108,7 +108,7 @@ def front_end(preset: MemoryPreset, settings: FrontEndSettings, queue_depth: int
     ranks = np.arange(MAXIMUM_RANKS)
     state["per_bank"] = settings.refresh_group > 0 and settings.per_bank
     all_bank = settings.refresh_group > 0 and not settings.per_bank
-    first = clocks.tREFI + ranks * (clocks.tREFI // organization.ranks)
+    first = np.full(len(ranks), clocks.tREFI)
     state["next_refresh"][0] = np.where(all_bank & (ranks < organization.ranks), first, never)
     state["next_owed"] = preset.per_bank_interval if state["per_bank"][0] else never
     return state

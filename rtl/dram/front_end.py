@@ -259,7 +259,7 @@ class DramFrontEnd(wiring.Component):
         row_per_bank = Signal()
         refresh_bank = Signal(bits(preset.banks))
         for rank in address.ranks:
-            refresher = AllBankRefresher(preset, rank)
+            refresher = AllBankRefresher(preset)
             m.submodules[f"refresher_{rank}"] = refresher
             first, end = rank * preset.banks_per_rank, (rank + 1) * preset.banks_per_rank
             m.d.comb += [

@@ -14,10 +14,10 @@ __all__ = ["AllBankRefresher"]
 class AllBankRefresher(wiring.Component):
     """Issues groups of all-bank refreshes, ahead of their time (JEDEC: tREFI, tRFC).
 
-    With a group of R the first R refreshes are due in clock tREFI (later ranks: evenly spread over
-    one tREFI after it) and R more every R * tREFI: R - 1 of each group are pulled in, of the
-    `MAXIMUM_REFRESH_DEBT` that the standard allows. The pause to drain the banks is thus paid once
-    per group.
+    With a group of R the first R refreshes are due in clock tREFI and R more every R * tREFI: R - 1
+    of each group are pulled in, of the `MAXIMUM_REFRESH_DEBT` that the standard allows. The pause to
+    drain the banks is thus paid once per group. Ranks refresh together: while one alone refreshes,
+    the requests in flight pile up in front of it and the other one starves.
 
     Members
     -------
@@ -37,9 +37,8 @@ class AllBankRefresher(wiring.Component):
         REF can be decided in this clock, and is if `slot_free`.
     """
 
-    def __init__(self, preset: MemoryPreset, rank: int = 0):
+    def __init__(self, preset: MemoryPreset):
         self.preset = preset
-        self.rank = rank
         super().__init__(
             {
                 "run": In(1),
@@ -55,8 +54,7 @@ class AllBankRefresher(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         t = self.preset.clocks
-        first = t.tREFI + self.rank * (t.tREFI // self.preset.organization.ranks)
-        interval = Signal(range(MAXIMUM_REFRESH_DEBT * t.tREFI), init=first - 1)
+        interval = Signal(range(MAXIMUM_REFRESH_DEBT * t.tREFI), init=t.tREFI - 1)
         left = Signal(range(2 * MAXIMUM_REFRESH_DEBT + 1))
         remaining = Signal.like(left)
         refresh = Signal()
