@@ -129,7 +129,7 @@ def _waiting() -> ChannelRun:
     """A trickle of lookups: nothing but refresh decides when a refresh is issued."""
     tables = place_tables(_preset(), [(64, 32)])
     contents = (np.full((64, 16), 0x3C01, dtype=np.uint16),)
-    patterns = Patterns(indices=1 << 40)
+    patterns = Patterns(indices=1 << 27)
     settings = RunSettings(refresh_group=1)
     return _channel_run(
         tables, [(0, list(range(14)))], contents, settings=settings, patterns=patterns
