@@ -15,9 +15,9 @@ class AllBankRefresher(wiring.Component):
     """Issues groups of all-bank refreshes, ahead of their time (JEDEC: tREFI, tRFC).
 
     With a group of R the first R refreshes are due in clock tREFI and R more every R * tREFI: R - 1
-    of each group are pulled in, of the `MAXIMUM_REFRESH_DEBT` that the standard allows. The pause to
-    drain the banks is thus paid once per group. Ranks refresh together: while one alone refreshes,
-    the requests in flight pile up in front of it and the other one starves.
+    of each group are pulled in, of the `MAXIMUM_REFRESH_DEBT` that the standard allows. The pause
+    to drain the banks is thus paid once per group. Ranks refresh together: while one alone
+    refreshes, the requests in flight pile up in front of it and the other one starves.
 
     Members
     -------
