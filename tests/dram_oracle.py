@@ -168,10 +168,23 @@ class LiteralFrontEnd:
         if self.preset.organization.command_bus == "shared" and decided.refresh:
             decided.column = None
         decided.activate = self.decide_activate(t)
-        if decided.refresh or (
-            self.preset.organization.command_bus == "shared" and decided.column is not None
-        ):
+        if decided.refresh:
             decided.activate = None
+        if self.preset.organization.command_bus == "shared" and None not in (
+            decided.column,
+            decided.activate,
+        ):
+            movable = [
+                b
+                for b in self.banks
+                if b.active is not None
+                and b.direction == self.column_mode
+                and b.column_timer.permits(t)
+            ]
+            if len(movable) == 1:
+                decided.column = None
+            else:
+                decided.activate = None
         return decided
 
     def waits(self, direction):

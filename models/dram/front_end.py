@@ -68,9 +68,15 @@ def decide(fe, t):
     if refresh >= 0 and fe.shared_bus:
         return refresh, -1, -1
     column = column_choice(fe, t)
-    if refresh >= 0 or (fe.shared_bus and column >= 0):
+    if refresh >= 0:
         return refresh, column, -1
-    return refresh, column, activate_choice(fe, t)
+    activate = activate_choice(fe, t)
+    if fe.shared_bus and column >= 0 and activate >= 0:
+        movable = fe.active[fe.column_mode] & fe.column_ready
+        if movable & (movable - 1) == 0:
+            return refresh, -1, activate
+        return refresh, column, -1
+    return refresh, column, activate
 
 
 @njit(error_model="numpy")

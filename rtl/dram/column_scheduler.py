@@ -33,6 +33,8 @@ class ColumnScheduler(wiring.Component):
         The present direction.
     slot_free : In(1)
         No other command takes the column slot.
+    wanted : Out(1)
+        A command is decided if `slot_free`.
     move : Out(1), bank : Out, grant : Out(banks)
         A column command is decided in this clock, for that bank, and the same one-hot.
     waits_on_spacing, waits_on_turn : Out(1)
@@ -52,6 +54,7 @@ class ColumnScheduler(wiring.Component):
                 "age": In(AGE_BITS).array(preset.banks),
                 "writing": In(1),
                 "slot_free": In(1),
+                "wanted": Out(1),
                 "move": Out(1),
                 "bank": Out(bits(preset.banks)),
                 "grant": Out(preset.banks),
@@ -91,7 +94,8 @@ class ColumnScheduler(wiring.Component):
         m.d.comb += [
             open_turned.eq(self.can_move & turned),
             arbiter.ready.eq(open_turned & spacing),
-            self.move.eq(arbiter.valid & self.slot_free),
+            self.wanted.eq(arbiter.valid),
+            self.move.eq(self.wanted & self.slot_free),
             self.bank.eq(arbiter.index),
             self.grant.eq(Mux(self.move, 1 << self.bank, 0)),
             self.waits_on_spacing.eq(~self.move & open_turned.any()),

@@ -298,15 +298,22 @@ class DramFrontEnd(wiring.Component):
     def _schedule(self, m):
         """Connect banks and schedulers; share the command bus where the device has one."""
         rows, columns = self.rows, self.columns
-        shared = self.preset.organization.command_bus == "shared"
         m.d.comb += [
             rows.can_activate.eq(self._all("can_activate") & ~self.refreshing & ~self.barred),
-            rows.slot_free.eq(~self.refresh_slot & ~(columns.move if shared else 0)),
-            columns.slot_free.eq(~self.refresh_slot if shared else 1),
+            rows.slot_free.eq(~self.refresh_slot),
+            columns.slot_free.eq(1),
             columns.can_move.eq(self._all("can_move")),
             columns.last.eq(self._all("last")),
             columns.writing.eq(self.move_writes),
         ]
+        if self.preset.organization.command_bus == "shared":
+            # A lone open bank can wait for a row to be opened; among several, data goes first.
+            lone = Signal()
+            m.d.comb += [
+                lone.eq((columns.can_move & (columns.can_move - 1)) == 0),
+                rows.slot_free.eq(~self.refresh_slot & (lone | ~columns.wanted)),
+                columns.slot_free.eq(~self.refresh_slot & ~(lone & rows.wanted)),
+            ]
         for number, machine in enumerate(self.machines):
             m.d.comb += [
                 rows.age[number].eq(machine.head_age),

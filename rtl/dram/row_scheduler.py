@@ -30,6 +30,8 @@ class RowScheduler(wiring.Component):
         Age of the request that would be activated.
     slot_free : In(1)
         No other command takes the row slot.
+    wanted : Out(1)
+        A command is decided if `slot_free`.
     activate : Out(1), bank : Out, grant : Out(banks)
         ACT is decided in this clock, for that bank, and the same one-hot.
     spacing_permits : Out(banks)
@@ -47,6 +49,7 @@ class RowScheduler(wiring.Component):
                 "can_activate": In(preset.banks),
                 "age": In(AGE_BITS).array(preset.banks),
                 "slot_free": In(1),
+                "wanted": Out(1),
                 "activate": Out(1),
                 "bank": Out(bits(preset.banks)),
                 "grant": Out(preset.banks),
@@ -91,7 +94,8 @@ class RowScheduler(wiring.Component):
             ]
         m.d.comb += [
             arbiter.ready.eq(self.can_activate & self.spacing_permits & self.window_permits),
-            self.activate.eq(arbiter.valid & self.slot_free),
+            self.wanted.eq(arbiter.valid),
+            self.activate.eq(self.wanted & self.slot_free),
             self.bank.eq(arbiter.index),
             self.grant.eq(self.activate << self.bank),
         ]
