@@ -22,7 +22,7 @@ NOTHING_TO_DO = -1
 """No cause of the front-end: its user says why."""
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def _row_rule(fe, t, waits, open_ranks):
     """What holds back the row commands of the banks `waits`, if no ACT is decided."""
     expired = waits & open_ranks & fe.bank_ready
@@ -36,7 +36,7 @@ def _row_rule(fe, t, waits, open_ranks):
     return TFAW
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def attribute(fe, t, activates, moves, row_cause):
     """`(cause or NOTHING_TO_DO, row cause from the next clock on)`, by the registers of `t`.
 

@@ -10,7 +10,7 @@ from recspeed.models.dram.queues import open_head
 from recspeed.models.dram.state import MAXIMUM_BANKS, MAXIMUM_RANKS, READ
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def turns_permit(fe, t):
     """Mask of the banks whose stack, rank and group turn and visit gap permit `column_mode`."""
     direction = fe.column_mode
@@ -33,7 +33,7 @@ def turns_permit(fe, t):
     return mask
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def column_choice(fe, t):
     """The bank whose next burst is moved, or -1."""
     candidates = fe.active[fe.column_mode] & fe.column_ready & fe.group_column_ready
@@ -52,7 +52,7 @@ def column_choice(fe, t):
     return choice
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def _set_turns_of_others(fe, bank, direction, t):
     """Turns of the other stacks of the bank's rank, and of the other ranks."""
     rank, stack = fe.rank[bank], fe.stack[bank]
@@ -74,7 +74,7 @@ def _set_turns_of_others(fe, bank, direction, t):
                     fe.rank_turn_end[place] = max(fe.rank_turn_end[place], end)
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def _set_turns_of_other_direction(fe, bank, direction, t):
     """Turn of the bank's rank for the other direction; after a write also of its group."""
     other = 1 - direction
@@ -89,7 +89,7 @@ def _set_turns_of_other_direction(fe, bank, direction, t):
     fe.turn_end[other] = max(fe.turn_end[other], end)
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def _keeps_row(fe, bank, direction):
     """Whether the head of the bank's queue is served in the same activation."""
     fe.open_served[bank] += 1
@@ -102,7 +102,7 @@ def _keeps_row(fe, bank, direction):
     return row == fe.open_row[bank] and fe.due[fe.rank[bank]] == 0
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def apply_column(fe, bank, t):
     """Move the active request's next burst; return whether that closes the row (RDA, WRA)."""
     direction = fe.column_mode

@@ -6,7 +6,7 @@ Source of every rule: docs/dram.md, "Modes".
 from numba import njit
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def next_modes(fe, t):
     """`(act_mode, column_mode)` from `t + 1` on, by the registers of `t`."""
     act_mode, column_mode = fe.act_mode, fe.column_mode
@@ -19,7 +19,7 @@ def next_modes(fe, t):
     return act_mode, column_mode
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def apply_modes(fe, t, act_mode, column_mode):
     """Take the modes over that `next_modes` gave in `t`."""
     fe.act_mode = act_mode

@@ -8,7 +8,7 @@ from numba import njit
 from recspeed.models.dram.state import MAXIMUM_BANKS, READ
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def accepts_read(fe, bank, bursts):
     """Whether an offered read of `bursts` for `bank` is accepted."""
     return fe.queue_count[bank] < fe.queue_depth and (
@@ -16,7 +16,7 @@ def accepts_read(fe, bank, bursts):
     )
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def put_request(fe, direction, bank, bursts, row, column, tag):
     """Put an accepted request into its queue."""
     queue = direction * MAXIMUM_BANKS + bank
@@ -41,7 +41,7 @@ def put_request(fe, direction, bank, bursts, row, column, tag):
         fe.buffered += bursts
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def open_head(fe, direction, bank):
     """Take the head out of its queue and make it the bank's active request."""
     queue = direction * MAXIMUM_BANKS + bank

@@ -11,13 +11,13 @@ URGENT = 4
 """Per-bank refreshes owed at which a victim is chosen, and the most that are pulled in."""
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def _choose_victim(fe):
     left = fe.all_banks & ~fe.round
     fe.victim = left & -left if fe.owed >= URGENT else 0
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def refreshes_fall_due(fe, t):
     """Count the refreshes that are first seen due or owed in `t`."""
     for rank in range(fe.ranks):
@@ -30,7 +30,7 @@ def refreshes_fall_due(fe, t):
         _choose_victim(fe)
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def all_bank_choice(fe, t):
     """The rank that a REF is decided for, or -1."""
     for rank in range(fe.ranks):
@@ -41,7 +41,7 @@ def all_bank_choice(fe, t):
     return -1
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def per_bank_choice(fe, t):
     """The bank that a REFpb is decided for, or -1."""
     if t < fe.rrefd_end or fe.owed <= -URGENT:
@@ -58,7 +58,7 @@ def per_bank_choice(fe, t):
     return lowest_bank(eligible) if eligible != 0 else -1
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def apply_all_bank(fe, rank, t):
     """Start a REF in `t`."""
     fe.due[rank] -= 1
@@ -66,7 +66,7 @@ def apply_all_bank(fe, rank, t):
     fe.refreshes += 1
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def apply_per_bank(fe, bank, t):
     """Start a REFpb in `t`."""
     bit = 1 << bank

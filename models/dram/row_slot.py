@@ -10,7 +10,7 @@ from recspeed.models.dram.queues import open_head
 from recspeed.models.dram.state import MAXIMUM_BANKS
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def activate_choice(fe, t):
     """The bank that an ACT goes to, or -1."""
     if t < fe.rrefd_end:
@@ -36,7 +36,7 @@ def activate_choice(fe, t):
     return choice
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def apply_activate(fe, bank, t):
     """Open the row of the head of the bank's queue, with the timers of an ACT in `t`."""
     direction = fe.act_mode

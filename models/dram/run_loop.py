@@ -50,13 +50,13 @@ def run_state(run: DramRun) -> np.ndarray:
     return state
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def _permits(pattern, t):
     """Bit `t mod 64` of an unsigned pattern."""
     return (pattern >> np.uint64(t & 63)) & np.uint64(1) != 0
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def _sources_clock(state, t, counts, accept_read, take_beat, accept_write):
     """One clock of the three sources; `counts`: reads and writes of the run."""
     reads, writes = counts

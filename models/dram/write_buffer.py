@@ -9,7 +9,7 @@ from recspeed.models.dram.queues import put_request
 from recspeed.models.dram.state import MAXIMUM_BANKS, RING, WRITE
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def admits_write(fe, bank, bursts):
     """Whether an offered write of `bursts` for `bank` is admissible."""
     return fe.queue_count[MAXIMUM_BANKS + bank] < fe.queue_depth and (
@@ -17,14 +17,14 @@ def admits_write(fe, bank, bursts):
     )
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def write_is_done(fe, number):
     """Note that write `number` is seen done."""
     fe.ring_done[number % RING] = 1
     fe.writes_done += 1
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def release_oldest(fe):
     """Let the oldest write of the ring leave, if it is done as seen."""
     if fe.ring_oldest < fe.accepted[WRITE]:
@@ -34,7 +34,7 @@ def release_oldest(fe):
             fe.ring_oldest += 1
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", forceinline=True)
 def put_write(fe, bank, bursts, row, column, tag):
     """Put a write whose last beat is taken into the ring and into its queue."""
     place = fe.accepted[WRITE] % RING
