@@ -181,7 +181,7 @@ class LiteralFrontEnd:
                 and b.direction == self.column_mode
                 and b.column_timer.permits(t)
             ]
-            if len(movable) == 1:
+            if len(movable) <= 2:
                 decided.column = None
             else:
                 decided.activate = None
@@ -221,6 +221,20 @@ class LiteralFrontEnd:
             and self.ccd_l[b.group].permits(t)
             and self.turns_permit(t, b)
         ]
+        accepted = self.ages[self.column_mode]
+        overdue = [
+            b
+            for b in self.banks
+            if b.active is not None
+            and b.direction == self.column_mode
+            and b.column_timer.permits(t)
+            and accepted - b.active.age - 1 >= 128
+        ]
+        waiting = [b for b in candidates if b.queue[self.column_mode]]
+        if overdue:
+            candidates = [b for b in candidates if b in overdue]
+        elif waiting:
+            candidates = waiting
         return min(candidates, key=lambda b: b.active.age, default=None)
 
     def faw_forbids(self, t, rank):

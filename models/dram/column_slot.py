@@ -9,6 +9,9 @@ from recspeed.models.dram.bank_mask import lowest_bank
 from recspeed.models.dram.queues import open_head
 from recspeed.models.dram.state import MAXIMUM_BANKS, MAXIMUM_RANKS, READ
 
+OVERDUE = 128
+"""Requests accepted after one from which on it is overdue."""
+
 
 @njit(error_model="numpy", forceinline=True)
 def turns_permit(fe, t):
@@ -34,6 +37,19 @@ def turns_permit(fe, t):
 
 
 @njit(error_model="numpy", forceinline=True)
+def _overdue(fe):
+    """Banks that could move a burst of a request that very many were accepted after."""
+    ready = fe.active[fe.column_mode] & fe.column_ready
+    overdue = 0
+    while ready != 0:
+        bank = lowest_bank(ready)
+        ready &= ready - 1
+        if fe.accepted[fe.column_mode] - fe.open_age[bank] > OVERDUE:
+            overdue |= 1 << bank
+    return overdue
+
+
+@njit(error_model="numpy", forceinline=True)
 def column_choice(fe, t):
     """The bank whose next burst is moved, or -1."""
     candidates = fe.active[fe.column_mode] & fe.column_ready & fe.group_column_ready
@@ -43,6 +59,11 @@ def column_choice(fe, t):
     if candidates == 0:
         return -1
     candidates &= turns_permit(fe, t)
+    overdue = _overdue(fe)
+    if overdue != 0:
+        candidates &= overdue
+    elif candidates & fe.waiting[fe.column_mode] != 0:
+        candidates &= fe.waiting[fe.column_mode]
     choice, oldest = -1, fe.accepted[fe.column_mode]
     while candidates != 0:
         bank = lowest_bank(candidates)

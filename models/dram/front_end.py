@@ -74,6 +74,7 @@ def decide(fe, t):
     activate = activate_choice(fe, t)
     if fe.shared_bus and column >= 0 and activate >= 0:
         movable = fe.active[fe.column_mode] & fe.column_ready
+        movable &= movable - 1
         if movable & (movable - 1) == 0:
             return refresh, -1, activate
         return refresh, column, -1

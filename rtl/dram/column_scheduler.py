@@ -14,7 +14,10 @@ __all__ = ["ColumnScheduler"]
 
 
 class ColumnScheduler(wiring.Component):
-    """Moves a burst for the oldest open request that column spacing and turnarounds permit.
+    """Moves a burst for an open request that column spacing and turnarounds permit.
+
+    Overdue requests alone while there are any; else those first whose bank is wanted again; the
+    oldest of them.
 
     The latest bank group is ready again at tCCD_L only and the others at tCCD_S, so the bursts of
     two or more vectors interleave over bank groups; with several stack IDs or ranks, bursts stay on
@@ -25,6 +28,8 @@ class ColumnScheduler(wiring.Component):
     -------
     can_move : In(banks)
         Banks that may move a burst as far as they are concerned, of the present direction.
+    overdue, wanted_again : In(banks)
+        Banks whose open request is overdue; whose queue holds another request of this direction.
     last : In(banks)
         The bank's next burst is the last of its request.
     age : In for each bank
@@ -50,6 +55,8 @@ class ColumnScheduler(wiring.Component):
         super().__init__(
             {
                 "can_move": In(preset.banks),
+                "overdue": In(preset.banks),
+                "wanted_again": In(preset.banks),
                 "last": In(preset.banks),
                 "age": In(AGE_BITS).array(preset.banks),
                 "writing": In(1),
@@ -91,9 +98,18 @@ class ColumnScheduler(wiring.Component):
         for bank in address.banks:
             m.d.comb += arbiter.age[bank].eq(self.age[bank])
         open_turned = Signal(self.preset.banks)
+        candidates = Signal(self.preset.banks)
+        late = Signal(self.preset.banks)
+        with m.If(late.any()):
+            m.d.comb += arbiter.ready.eq(candidates & late)
+        with m.Elif((candidates & self.wanted_again).any()):
+            m.d.comb += arbiter.ready.eq(candidates & self.wanted_again)
+        with m.Else():
+            m.d.comb += arbiter.ready.eq(candidates)
         m.d.comb += [
             open_turned.eq(self.can_move & turned),
-            arbiter.ready.eq(open_turned & spacing),
+            candidates.eq(open_turned & spacing),
+            late.eq(self.can_move & self.overdue),
             self.wanted.eq(arbiter.valid),
             self.move.eq(self.wanted & self.slot_free),
             self.bank.eq(arbiter.index),

@@ -28,6 +28,9 @@ from recspeed.rtl.dram.write_buffer import WRITE_BUFFER_BURSTS, WriteBuffer
 
 __all__ = ["DramFrontEnd"]
 
+OVERDUE = 128
+"""Requests accepted after one, of its direction, from which on its bursts go before all others."""
+
 
 class DramFrontEnd(wiring.Component):
     """Oldest ready first, closed page, for every family (behaviour to the clock: docs/dram.md).
@@ -133,6 +136,9 @@ class DramFrontEnd(wiring.Component):
         m.submodules.rows = self.rows = RowScheduler(preset)
         m.submodules.columns = self.columns = ColumnScheduler(preset, writes=self.has_writes)
         m.submodules.returns = self.returns = ReturnPath(preset, self.tag_bits)
+        self.ages = {
+            direction: Signal(AGE_BITS, name=f"{direction}_age") for direction in ("read", "write")
+        }
         self.open_writes = Signal()
         self.move_writes = Signal()
         self.refresh_slot = Signal()
@@ -207,7 +213,7 @@ class DramFrontEnd(wiring.Component):
             if direction == "write" and not self.has_writes:
                 continue
             request = port.payload
-            age = Signal(AGE_BITS, name=f"{direction}_age")
+            age = self.ages[direction]
             m.d.sync += age.eq(age + accepted)
             tag = Signal(self.tag_layout, name=f"{direction}_tag")
             m.d.comb += tag.tag.eq(request.tag)
@@ -304,20 +310,30 @@ class DramFrontEnd(wiring.Component):
             columns.slot_free.eq(1),
             columns.can_move.eq(self._all("can_move")),
             columns.last.eq(self._all("last")),
+            columns.wanted_again.eq(
+                Mux(self.move_writes, self._all("waiting_write"), self._all("waiting_read"))
+            ),
             columns.writing.eq(self.move_writes),
         ]
         if self.preset.organization.command_bus == "shared":
-            # A lone open bank can wait for a row to be opened; among several, data goes first.
-            lone = Signal()
+            # One or two open banks can wait for a row to be opened; among more, data goes first.
+            but_one = Signal(self.preset.banks)
+            few = Signal()
             m.d.comb += [
-                lone.eq((columns.can_move & (columns.can_move - 1)) == 0),
-                rows.slot_free.eq(~self.refresh_slot & (lone | ~columns.wanted)),
-                columns.slot_free.eq(~self.refresh_slot & ~(lone & rows.wanted)),
+                but_one.eq(columns.can_move & (columns.can_move - 1)),
+                few.eq((but_one & (but_one - 1)) == 0),
+                rows.slot_free.eq(~self.refresh_slot & (few | ~columns.wanted)),
+                columns.slot_free.eq(~self.refresh_slot & ~(few & rows.wanted)),
             ]
+        accepted = Signal(AGE_BITS)
+        m.d.comb += accepted.eq(Mux(self.move_writes, self.ages["write"], self.ages["read"]))
         for number, machine in enumerate(self.machines):
             m.d.comb += [
                 rows.age[number].eq(machine.head_age),
                 columns.age[number].eq(machine.active_age),
+                columns.overdue[number].eq(
+                    (accepted - machine.active_age).as_unsigned()[:AGE_BITS] > OVERDUE
+                ),
                 machine.activate.eq(rows.grant[number]),
                 machine.move.eq(columns.grant[number]),
                 machine.keep_permitted.eq(
