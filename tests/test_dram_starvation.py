@@ -20,9 +20,10 @@ one).
 - All-bank refresh takes R tRFC + B + two drains from every R tREFI clocks. Per-bank refresh takes
   tRFCpb + B of every round from a bank, and tRREFD + A from the row slot per interval.
 
-Ranks and stack IDs break this in one case: bursts of one rank or stack ID that follow each other
-without a gap keep pushing the turn of the others away. Only a gap in that stream, a change of
-direction or an all-bank refresh ends it: R tREFI clocks more.
+Bursts of one rank or stack ID that follow each other without a gap keep pushing the turn of the
+others away, and banks that are wanted again go before others: until 128 requests were accepted
+after one. Then it is overdue, and only overdue ones move: 128 requests more, of as many bursts
+as the run's longest has.
 """
 
 from fractions import Fraction
@@ -38,6 +39,8 @@ from recspeed.models.spec.dram_run import REQUESTS, DramRun, FrontEndSettings
 from recspeed.models.spec.memory import memory_preset
 
 NONE = np.zeros(0, dtype=REQUESTS)
+OVERDUE = 128
+"""Requests accepted after one from which on it goes before all others (docs/dram.md)."""
 
 
 def wait_bound(run: DramRun, direction: str) -> int:
@@ -59,6 +62,11 @@ def wait_bound(run: DramRun, direction: str) -> int:
     rcd = max(t.tRCD, t.tRCD_WR)
     bank = max(t.tRC, t.tRAS + t.tRP, t.tRTP + t.tRP, preset.write_to_precharge + t.tRP)
     own = (run.queue_depth + 2) * (bank + act + rcd) + limit * act + (limit + 32) * column
+    own += (
+        OVERDUE
+        * int(max(run.reads["bursts"].max(initial=1), run.writes["bursts"].max(initial=1)))
+        * column
+    )
     drains = 2 * rcd + sum(limits.values()) * column
     if len(run.reads) and len(run.writes):
         assert settings.turnaround_limit >= act
@@ -76,8 +84,6 @@ def wait_bound(run: DramRun, direction: str) -> int:
         period = settings.refresh_group * t.tREFI
         once = settings.refresh_group * t.tRFC + bank + drains
         lost = Fraction(once, period)
-        if org.ranks * org.stack_ids > 1:
-            once += period
     assert lost < 1
     return ceil((own + once) / (1 - lost))
 
@@ -147,12 +153,16 @@ def test_row_against_a_stream_without_refresh(name, other_bank):
 @pytest.mark.parametrize(
     ("base", "counts"), [("ddr4-3200", {"ranks": 2}), ("hbm2-2000", {"stack_ids": 2})]
 )
-def test_refresh_ends_what_a_stream_does_to_the_other_rank(base, counts):
-    preset = preset_with("short-refresh", base=base, **counts, tREFI=5000, tRFC=300)
-    reads = stream_with_one_other(preset, 900, 16)
-    run = DramRun(preset, reads, NONE, FrontEndSettings(refresh_group=1))
+def test_a_stream_yields_to_what_is_overdue_in_the_other_rank(base, counts):
+    """No refresh, no gap: 2000 requests of one rank must not keep the one of the other waiting."""
+    preset = preset_with("no-refresh", base=base, **counts)
+    reads = stream_with_one_other(preset, 2000, 16)
+    run = DramRun(preset, reads, NONE, FrontEndSettings(refresh_group=0))
+    wait = longest_waits(run)[READ]
+    # 8 bursts a request: without the rule it waits for all 1900 that follow.
+    bursts = (OVERDUE + 64) * 8
+    assert OVERDUE * 8 * preset.burst_clocks / 2 < wait < 2 * bursts * preset.burst_clocks
     check(run)
-    assert longest_waits(run)[READ] > preset.clocks.tREFI / 2
 
 
 class LowestBankFirst(LiteralDram):
