@@ -1,0 +1,74 @@
+"""All-bank refresh: when it is due, and when it may be issued."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from recspeed.models.spec.memory import MemoryPreset
+from recspeed.models.spec.timing import MAXIMUM_REFRESH_DEBT
+from recspeed.rtl.lib.timer import Timer
+
+__all__ = ["Refresher"]
+
+
+class Refresher(wiring.Component):
+    """Issues groups of all-bank refreshes, ahead of their time (JESD235C: tREFI, tRFC).
+
+    With a group of R the first R refreshes are due in clock tREFI and R more every R * tREFI: R - 1 of each
+    group are pulled in, of the `MAXIMUM_REFRESH_DEBT` that the standard allows. The pause to drain the banks is thus
+    paid once per group.
+
+    Members
+    -------
+    run : In(1)
+        Clocks count from the first one in which this is 1.
+    group : In
+        R; 0 switches refresh off.
+    banks_idle : In(1)
+        Every bank is closed and its timers permit REF.
+    due : Out(1)
+        Refreshes are due: no ACT may be issued.
+    busy : Out(1)
+        `due`, or the latest REF is less than tRFC ago.
+    refresh : Out(1)
+        REF is decided in this clock.
+    """
+
+    def __init__(self, preset: MemoryPreset):
+        self.preset = preset
+        super().__init__(
+            {
+                "run": In(1),
+                "group": In(range(MAXIMUM_REFRESH_DEBT + 1)),
+                "banks_idle": In(1),
+                "due": Out(1),
+                "busy": Out(1),
+                "refresh": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        t = self.preset.clocks
+        interval = Signal(range(MAXIMUM_REFRESH_DEBT * t.tREFI), init=t.tREFI - 1)
+        left = Signal(range(2 * MAXIMUM_REFRESH_DEBT + 1))
+        remaining = Signal.like(left)
+        cycle_time = Timer(t.tRFC, "tRFC")
+        m.d.comb += [
+            self.due.eq(left != 0),
+            self.busy.eq(self.due | ~cycle_time.expired),
+            self.refresh.eq(self.due & self.banks_idle & cycle_time.expired),
+            remaining.eq(left - self.refresh),
+        ]
+        cycle_time.set(self.refresh, t.tRFC)
+        cycle_time.elaborate_into(m)
+        m.d.sync += left.eq(remaining)
+        with m.If(self.run & (self.group != 0)):
+            m.d.sync += interval.eq(interval - 1)
+            with m.If(interval == 0):
+                m.d.sync += left.eq(remaining + self.group)
+                with m.Switch(self.group):
+                    for group in range(1, MAXIMUM_REFRESH_DEBT + 1):
+                        with m.Case(group):
+                            m.d.sync += interval.eq(group * t.tREFI - 1)
+        return m
