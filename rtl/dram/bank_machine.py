@@ -1,4 +1,4 @@
-"""One bank: the requests that wait for it, the request that has its row open, and its own timers."""
+"""One bank: the requests that wait for it, the one that has its row open, and its own timers."""
 
 from amaranth.hdl import Module, Signal, unsigned
 from amaranth.lib import data, wiring
@@ -39,11 +39,11 @@ class BankMachine(wiring.Component):
     can_activate, can_read : Out(1)
         What the bank's own state and timers permit.
     active_age, column, burst, last, tag : Out
-        The open request: its age, DRAM burst address of its next read, that read's number in the request,
-        whether it is the last one, and the tag.
+        The open request: its age, DRAM burst address of its next read, that read's number in the
+        request, whether it is the last one, and the tag.
 
-    Timing: a pushed request waits from the next clock on; `activate` in clock t makes `active` from t + 1
-    and permits reads from t + tRCD.
+    Timing: a pushed request waits from the next clock on; `activate` in clock t makes `active` from
+    t + 1 and permits reads from t + tRCD.
     """
 
     def __init__(self, preset: MemoryPreset, tag_bits: int, queue_depth: int):

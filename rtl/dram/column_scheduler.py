@@ -16,8 +16,9 @@ __all__ = ["ColumnScheduler"]
 class ColumnScheduler(wiring.Component):
     """Reads for the oldest open request that tCCD_S, tCCD_L and tCCD_R permit.
 
-    The latest bank group is ready again at tCCD_L only and the others at tCCD_S, so the bursts of two or more vectors
-    interleave over bank groups; with several stack IDs, reads stay on one while it has ready banks.
+    The latest bank group is ready again at tCCD_L only and the others at tCCD_S, so the bursts of
+    two or more vectors interleave over bank groups; with several stack IDs, reads stay on one while
+    it has ready banks.
 
     Members
     -------
@@ -28,8 +29,8 @@ class ColumnScheduler(wiring.Component):
     read : Out(1), bank : Out, grant : Out(banks)
         A read is decided in this clock, for that bank, and the same one-hot.
     waits_on_group, waits_on_stack : Out(1)
-        No read is decided though a bank could be read: column spacing forbids it, within one stack ID, or
-        only for the change of stack IDs (tCCD_R).
+        No read is decided though a bank could be read: column spacing forbids it, within one stack
+        ID, or only for the change of stack IDs (tCCD_R).
 
     Timing: combinational from the registers; its timers follow in the next clock.
     """
@@ -84,9 +85,7 @@ class ColumnScheduler(wiring.Component):
             m.d.comb += [
                 permitted[bank].eq(stack_permitted[address.stack(bank)]),
                 arbiter.ready[bank].eq(
-                    self.can_read[bank]
-                    & permitted[bank]
-                    & groups[address.group(bank)].expired
+                    self.can_read[bank] & permitted[bank] & groups[address.group(bank)].expired
                 ),
                 arbiter.age[bank].eq(self.age[bank]),
             ]

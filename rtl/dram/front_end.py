@@ -1,4 +1,4 @@
-"""The DRAM front-end of one pseudo channel: row visits in, JEDEC commands out, tagged beats back."""
+"""The DRAM front-end of a pseudo channel: row visits in, JEDEC commands out, tagged beats back."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -34,23 +34,26 @@ class DramFrontEnd(wiring.Component):
     Members
     -------
     run : In(1)
-        Refresh counts clocks from the first one in which this is 1. Hold `requests.valid` at 0 before.
+        Refresh counts clocks from the first one in which this is 1. Hold `requests.valid` at 0
+        before.
     outstanding : In
         Bursts that may be between acceptance and their last beat. A larger request is taken alone.
     refresh_group : In
         All-bank refreshes per group; 0 for none.
     requests : In stream of ReadRequest
     response_valid : Out(1), response : Out(ReadResponse)
-        Beats; they cannot be stalled. Beats of one request come in order, those of several interleave.
+        Beats; they cannot be stalled. Beats of one request come in order, those of several
+        interleave.
     dram : Out(DramBus)
     cause : Out(Cause)
         What this clock is spent on.
     activate, read, refresh : Out(1)
         Commands decided in this clock, for counting.
 
-    Timing: a request accepted in clock t is activated in t + 1 at the earliest, read tRCD later; a command is on
-    the bus one clock after its decision; the beats of a read on the bus in clock c are the response in c + tCL and
-    the clock after. One request per clock is accepted while its bank's queue and `outstanding` permit.
+    Timing: a request accepted in clock t is activated in t + 1 at the earliest, read tRCD later; a
+    command is on the bus one clock after its decision; the beats of a read on the bus in clock c
+    are the response in c + tCL and the clock after. One request per clock is accepted while its
+    bank's queue and `outstanding` permit.
     """
 
     def __init__(
@@ -79,9 +82,7 @@ class DramFrontEnd(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         banks = self.preset.banks
-        machines = [
-            BankMachine(self.preset, self.tag_bits, self.queue_depth) for _ in range(banks)
-        ]
+        machines = [BankMachine(self.preset, self.tag_bits, self.queue_depth) for _ in range(banks)]
         for number, machine in enumerate(machines):
             m.submodules[f"bank_{number}"] = machine
         m.submodules.rows = rows = RowScheduler(self.preset)

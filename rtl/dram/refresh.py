@@ -14,9 +14,9 @@ __all__ = ["Refresher"]
 class Refresher(wiring.Component):
     """Issues groups of all-bank refreshes, ahead of their time (JESD235C: tREFI, tRFC).
 
-    With a group of R the first R refreshes are due in clock tREFI and R more every R * tREFI: R - 1 of each
-    group are pulled in, of the `MAXIMUM_REFRESH_DEBT` that the standard allows. The pause to drain the banks is thus
-    paid once per group.
+    With a group of R the first R refreshes are due in clock tREFI and R more every R * tREFI: R - 1
+    of each group are pulled in, of the `MAXIMUM_REFRESH_DEBT` that the standard allows. The pause
+    to drain the banks is thus paid once per group.
 
     Members
     -------

@@ -19,8 +19,8 @@ WINDOW = 4
 class RowScheduler(wiring.Component):
     """Activates the oldest request that tRRD_S, tRRD_L, tFAW and refresh permit.
 
-    Since the queue heads of other bank groups become ready at tRRD_S and those of the latest bank group at
-    tRRD_L only, oldest-ready-first rotates over bank groups by itself.
+    Since the queue heads of other bank groups become ready at tRRD_S and those of the latest bank
+    group at tRRD_L only, oldest-ready-first rotates over bank groups by itself.
 
     Members
     -------
@@ -92,9 +92,7 @@ class RowScheduler(wiring.Component):
                 arbiter.age[bank].eq(self.age[bank]),
             ]
         m.d.comb += [
-            self.activate.eq(
-                arbiter.valid & spacing.expired & self.window_open & ~self.blocked
-            ),
+            self.activate.eq(arbiter.valid & spacing.expired & self.window_open & ~self.blocked),
             self.bank.eq(arbiter.index),
             self.grant.eq(self.activate << self.bank),
         ]

@@ -53,7 +53,7 @@ class ReadResponse(data.StructLayout):
 
 
 class BankAddress:
-    """How a flat bank number splits (`MemoryPreset`): consecutive numbers rotate over bank groups."""
+    """How a flat bank number splits: consecutive numbers rotate over bank groups."""
 
     def __init__(self, preset: MemoryPreset):
         self.bank_groups = preset.organization.bank_groups
@@ -71,9 +71,9 @@ class BankAddress:
 class DramBus(Signature):
     """A DFI-like bus: one row command and one column command per clock, and read data.
 
-    Out: `row_valid` with `row_refresh` (REF, else ACT), `row_bank`, `row_address`; `column_valid` with
-    `column_precharge` (RDA, else RD), `column_bank`, `column_address` (in bursts).
-    In: `data_valid` and `data`, tCL clocks after the read for `burst_clocks` clocks.
+    Out: `row_valid` with `row_refresh` (REF, else ACT), `row_bank`, `row_address`; `column_valid`
+    with `column_precharge` (RDA, else RD), `column_bank`, `column_address` (in bursts). In:
+    `data_valid` and `data`, tCL clocks after the read for `burst_clocks` clocks.
     """
 
     def __init__(self, preset: MemoryPreset):

@@ -1,7 +1,6 @@
 """A timer that forbids something for a number of clocks."""
 
-from amaranth.hdl import Const, Module, Mux, Signal
-from amaranth.hdl import Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 
 __all__ = ["Timer"]
 
@@ -9,8 +8,8 @@ __all__ = ["Timer"]
 class Timer:
     """A down-counter: set to n in clock t, `expired` is 0 through t + n - 1 and 1 from t + n on.
 
-    Setting a running timer keeps the later end. Not a component but a pattern: its registers belong to the
-    module that owns it.
+    Setting a running timer keeps the later end. Not a component but a pattern: its registers belong
+    to the module that owns it.
 
     Parameters
     ----------

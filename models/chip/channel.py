@@ -1,0 +1,163 @@
+"""Golden model of the memory channel: every bit of every result, and the clock of every event.
+
+It is written from ARCHITECTURE.md, "The memory channel", and shares nothing with the RTL.
+"""
+
+from math import ceil
+
+import numpy as np
+
+from recspeed.models.chip.clock_loop import COUNTERS, loop_state, run_clocks
+from recspeed.models.dram.front_end import front_end
+from recspeed.models.pooling.lookup_issue import lookup_issue, table_descriptors
+from recspeed.models.pooling.output import output
+from recspeed.models.pooling.pooled_sums import pooled_lanes
+from recspeed.models.spec.engine import MAXIMUM_BAG, slot_layout
+from recspeed.models.spec.registers import IDLE_CAUSES, Counter
+from recspeed.models.spec.run import COMMAND_LOG, ChannelResult, ChannelRun
+
+CHUNK_CLOCKS = 1 << 16
+"""Clocks between two returns to Python, where a run can be interrupted."""
+
+
+class EndlessRunError(RuntimeError):
+    """A run that cannot end: a pattern of no ones, or no clock left between refreshes."""
+
+
+def simulate_channel(run: ChannelRun, *, record_commands: bool = True) -> ChannelResult:
+    """Execute `run` on one pseudo channel.
+
+    Parameters
+    ----------
+    run : ChannelRun
+        The input.
+    record_commands : bool
+        Whether the result's `commands` are filled; without them a long run takes less memory.
+
+    Raises
+    ------
+    ValueError
+        For a run that the hardware cannot hold: a bag of more than 4095 lookups, an unknown table,
+        a table outside the DRAM, contents of another shape, more bursts outstanding than the
+        counter holds.
+    EndlessRunError
+        For a run that cannot end.
+    """
+    check_run(run)
+    tables = table_descriptors(run)
+    slots, _ = slot_layout(run.parameters, run.preset, run.tables) if run.tables else (1, 0)
+    beats = tables["beats"][run.bag_tables]
+    total = int(beats.sum())
+    states = (
+        front_end(run.preset, run.parameters, run.settings),
+        lookup_issue(run, run.preset, slots),
+        output(total, run.patterns.pooled),
+        loop_state(),
+    )
+    transfer_cycle = np.zeros(total, dtype=np.int64)
+    causes = np.zeros(COUNTERS, dtype=np.int64)
+    commands = _run_to_end(run, states, tables, transfer_cycle, causes, record_commands)
+
+    lanes = pooled_lanes(run)
+    transferred = int(states[2]["transferred"][0])
+    if len(lanes) != transferred:
+        raise AssertionError(f"{transferred} beats transferred, {len(lanes)} pooled")
+    bag = np.repeat(np.arange(len(beats)), beats)[:transferred]
+    first = np.repeat(np.cumsum(beats) - beats, beats)[:transferred]
+    return ChannelResult(
+        bag=bag,
+        beat=np.arange(transferred) - first,
+        lanes=lanes,
+        transfer_cycle=transfer_cycle[:transferred],
+        commands=commands,
+        counters=_counters(states, causes),
+    )
+
+
+def check_run(run: ChannelRun) -> None:
+    """Refuse what the hardware cannot hold, and patterns under which no run ends.
+
+    Raises
+    ------
+    ValueError, EndlessRunError
+        As `simulate_channel` does.
+    """
+    preset, parameters, patterns = run.preset, run.parameters, run.patterns
+    if len(run.tables) > parameters.tables:
+        raise ValueError(f"{len(run.tables)} tables; expected at most {parameters.tables}")
+    if run.settings.outstanding > parameters.maximum_outstanding:
+        raise ValueError(
+            f"{run.settings.outstanding} bursts outstanding; "
+            f"expected at most {parameters.maximum_outstanding}"
+        )
+    for number, table in enumerate(run.tables):
+        places = ceil(ceil(table.rows / preset.banks) / table.row_span)
+        if (
+            table.base_row + table.row_span > preset.organization.rows
+            or places * table.bursts(preset) > preset.bursts_per_row
+        ):
+            raise ValueError(
+                f"table {number}: {table.rows} rows of {table.bytes} B do not fit {preset.name} "
+                f"over {table.row_span} DRAM rows from row {table.base_row} on"
+            )
+        if run.contents is not None:
+            expected = (table.rows, table.elements)
+            content = run.contents[number] if number < len(run.contents) else None
+            if content is None or content.shape != expected or content.dtype != np.uint16:
+                raise ValueError(f"contents of table {number}: expected uint16 of shape {expected}")
+    if len(run.bag_lengths) == 0:
+        return
+    if run.bag_lengths.min() < 0 or run.bag_lengths.max() > MAXIMUM_BAG:
+        raise ValueError(f"a bag of {run.bag_lengths.max()} lookups; expected 0 to {MAXIMUM_BAG}")
+    if run.bag_tables.min() < 0 or run.bag_tables.max() >= len(run.tables):
+        raise ValueError(f"a bag names a table outside the {len(run.tables)} of the run")
+    for name, needed in (("bags", True), ("indices", len(run.indices) > 0), ("pooled", True)):
+        pattern = getattr(patterns, name)
+        if not 0 <= pattern < 1 << 64:
+            raise ValueError(f"pattern of {name} is {pattern:#x}; expected 64 bits")
+        if needed and pattern == 0:
+            raise EndlessRunError(f"the run cannot end: the pattern of {name} has no 1")
+
+
+def _patience(run: ChannelRun) -> int:
+    """Clocks without progress after which a run cannot go on.
+
+    Nothing but refresh keeps a request waiting for more than a few hundred clocks. Where tREFI
+    leaves little beyond tRFC, refreshes that a drain has delayed are caught up by as little as one
+    clock per group, after as many groups as the drain had clocks.
+    """
+    clocks = run.preset.clocks
+    drain = 1024 + 2 * clocks.tRC + 32 * clocks.tCCD_L + clocks.tCL
+    return (1 + run.settings.refresh_group) * clocks.tREFI * drain
+
+
+def _run_to_end(run, states, tables, transfer_cycle, causes, record) -> np.ndarray:
+    """Run the clock loop until done; the commands in the order of the log."""
+    buffer = np.zeros(2 * CHUNK_CLOCKS if record else 0, dtype=COMMAND_LOG)
+    logs = []
+    loop = states[3]
+    patience = _patience(run)
+    bags = (run.bag_tables, run.bag_lengths, run.indices)
+    while not loop["finished"][0]:
+        run_clocks(states, tables, *bags, transfer_cycle, causes, buffer, record, CHUNK_CLOCKS)
+        logs.append(buffer[: loop["logged"][0]].copy())
+        if loop["t"][0] - loop["progress"][0] > patience and not loop["finished"][0]:
+            raise EndlessRunError(
+                f"the run cannot end: nothing has moved from clock {loop['progress'][0]} "
+                f"to clock {loop['t'][0]}"
+            )
+    return np.concatenate(logs)
+
+
+def _counters(states, causes) -> dict[Counter, int]:
+    """Every counter and status word by the end of the run."""
+    front, issue, _, loop = states
+    counters = {cause: int(causes[cause]) for cause in (Counter.DATA, *IDLE_CAUSES)}
+    counters[Counter.CYCLES] = int(loop["t"][0])
+    for counter in (Counter.ACTIVATES, Counter.READS, Counter.REFRESHES):
+        counters[counter] = int(front[counter.name.lower()][0])
+    for counter in Counter:
+        if counter >= Counter.LOOKUPS:
+            counters[counter] = int(issue[counter.name.lower()][0])
+    counters[Counter.ERROR_INDEX] %= 1 << 64
+    return {counter: counters[counter] for counter in Counter}

@@ -1,0 +1,21 @@
+"""What numba's compilation cache cannot see: whether a callee in another file has changed."""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def sources_fingerprint() -> int:
+    """A number that changes with any Python file below `models`.
+
+    numba keys a cached function by its own file only, although it has compiled its callees' code
+    and imported constants into it. A kernel that is made inside a function, with this number as a
+    closure variable, carries it in its key, and so is compiled again when any of them changes.
+    """
+    folder = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(path.relative_to(folder).as_posix().encode())
+        digest.update(path.read_bytes())
+    return int.from_bytes(digest.digest()[:7], "little")

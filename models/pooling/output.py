@@ -1,0 +1,44 @@
+"""Cycle model of the read-out: the oldest complete bag, beat by beat, through registers R and O.
+
+What the beats hold is known from `pooled_sums.py`: they come in order of bags, so that the number
+of transfers says which beat is where.
+
+Source of every rule: ARCHITECTURE.md, "Accumulators and output".
+"""
+
+import numpy as np
+from numba import njit
+
+from recspeed.models.pooling.lookup_issue import pattern_permits
+
+OUTPUT = np.dtype(
+    [(name, "<i8") for name in ("r_valid", "o_valid", "beats_read", "transferred", "total")]
+    + [("pattern", "<u8")]
+)
+"""Registers of the read-out. `beats_read`: of the oldest bag. `total`: beats of all bags."""
+
+
+def output(total_beats: int, pattern: int) -> np.ndarray:
+    """An `OUTPUT` array of one record, as it is in clock 0."""
+    state = np.zeros(1, dtype=OUTPUT)
+    state["total"], state["pattern"] = total_beats, pattern
+    return state
+
+
+@njit(error_model="numpy")
+def output_clock(out, issue, tables, bag_tables, transfer_cycle, complete, t):
+    """One clock of R and O; `complete`: the oldest bag is, by the registers of `t`."""
+    transfer = out.o_valid and pattern_permits(out.pattern, t)
+    if transfer:
+        transfer_cycle[out.transferred] = t
+        out.transferred += 1
+    if transfer or not out.o_valid:
+        out.o_valid = out.r_valid
+        out.r_valid = complete
+        if complete:
+            out.beats_read += 1
+            if out.beats_read == tables[bag_tables[issue.oldest]].beats:
+                out.beats_read = 0
+                issue.oldest += 1
+                issue.occupied -= 1
+    return transfer

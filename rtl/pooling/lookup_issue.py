@@ -1,0 +1,195 @@
+"""Lookup issue: bags and indices in CSR form become checked read requests."""
+
+from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from recspeed.models.spec.engine import EngineParameters, Policy
+from recspeed.models.spec.memory import MemoryPreset
+from recspeed.rtl.dram.address_map import AddressMap
+from recspeed.rtl.dram.signature import ReadRequest
+from recspeed.rtl.pooling.signature import (
+    BAG_NUMBER_BITS,
+    ELEMENT_COUNT_BITS,
+    INDEX_BITS,
+    LENGTH_BITS,
+    TABLE_BITS,
+    Bag,
+    LookupTag,
+)
+from recspeed.rtl.pooling.tables import TableDescriptor
+
+__all__ = ["LookupIssue"]
+
+
+class LookupIssue(wiring.Component):
+    """Takes bags and their indices, applies the policy for lookups out of range, issues the others.
+
+    Members
+    -------
+    bags : In stream of Bag, indices : In stream of 64-bit row numbers
+    table : Out, descriptor : In
+        Port to `Tables`, combinational.
+    slot_free, open_slot : In; take, elements, close, closing_slot, issued, open : Out
+        Port to `BagSlots`.
+    requests : Out stream of ReadRequest, tagged with LookupTag
+    halted : Out(1)
+        A lookup was out of range under FATAL: nothing is taken any more. Its bag was closed.
+    error_bag, error_position, error_index : Out
+        Which lookup that was.
+    lookups, clamped, dropped : Out(1)
+        An index is taken in this clock; it was clamped; it was dropped.
+    run : In(1)
+        Nothing is taken before this is 1.
+
+    Timing: an index taken in clock t is offered as a request from t + 2 on; one index per clock,
+    one clock per bag besides. Stalls with `requests` and while no slot is free.
+
+    Undefined: a bag of a table that has no descriptor.
+    """
+
+    def __init__(self, preset: MemoryPreset, parameters: EngineParameters):
+        self.preset = preset
+        self.tag_layout = LookupTag(parameters)
+        self.request_layout = ReadRequest(preset, self.tag_layout.size)
+        slot = range(parameters.bag_slots)
+        super().__init__(
+            {
+                "run": In(1),
+                "bags": In(stream.Signature(Bag())),
+                "indices": In(stream.Signature(unsigned(INDEX_BITS))),
+                "table": Out(TABLE_BITS),
+                "descriptor": In(TableDescriptor(preset)),
+                "slot_free": In(1),
+                "open_slot": In(slot),
+                "take": Out(1),
+                "elements": Out(ELEMENT_COUNT_BITS),
+                "close": Out(1),
+                "closing_slot": Out(slot),
+                "issued": Out(LENGTH_BITS),
+                "open": Out(1),
+                "requests": Out(stream.Signature(self.request_layout)),
+                "halted": Out(1),
+                "error_bag": Out(BAG_NUMBER_BITS),
+                "error_position": Out(LENGTH_BITS),
+                "error_index": Out(INDEX_BITS),
+                "lookups": Out(1),
+                "clamped": Out(1),
+                "dropped": Out(1),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.address_map = address_map = AddressMap(self.preset)
+        checked_layout = data.StructLayout(
+            {
+                "vector": unsigned(address_map.vector_bits),
+                "bursts": self.descriptor.shape().members["bursts"],
+                "base_row": self.descriptor.shape().members["base_row"],
+                "row_span": self.descriptor.shape().members["row_span"],
+                "tag": self.tag_layout,
+            }
+        )
+        checked = Signal(checked_layout)
+        checked_valid = Signal()
+        checked_ready = Signal()
+        enter = Signal()
+
+        self._bag(m, checked_ready, enter, checked)
+        m.d.comb += checked_ready.eq(~checked_valid | ~self.requests.valid | self.requests.ready)
+        with m.If(checked_ready):
+            m.d.sync += checked_valid.eq(enter)
+
+        request = self.requests.payload
+        m.d.comb += [
+            address_map.vector.eq(checked.vector),
+            address_map.base_row.eq(checked.base_row),
+            address_map.row_span.eq(checked.row_span),
+            address_map.bursts.eq(checked.bursts),
+        ]
+        with m.If(~self.requests.valid | self.requests.ready):
+            m.d.sync += self.requests.valid.eq(checked_valid)
+            with m.If(checked_valid):
+                m.d.sync += [
+                    request.bank.eq(address_map.bank),
+                    request.row.eq(address_map.row),
+                    request.column.eq(address_map.column),
+                    request.bursts.eq(checked.bursts - 1),
+                    request.tag.eq(checked.tag.as_value()),
+                ]
+        return m
+
+    def _bag(self, m, checked_ready, enter, checked):
+        """The open bag: takes its indices one by one, closes it after the last."""
+        table = Signal(TABLE_BITS)
+        slot = Signal.like(self.open_slot)
+        position = Signal(LENGTH_BITS)
+        length = Signal(LENGTH_BITS)
+        issued = Signal(LENGTH_BITS)
+        bag_number = Signal(BAG_NUMBER_BITS)
+        bag_taken = Signal()
+        index_taken = Signal()
+        in_range = Signal()
+        fatal = Signal()
+        descriptor = self.descriptor
+        index = self.indices.payload
+
+        m.d.comb += [
+            self.table.eq(Mux(self.open, table, self.bags.payload.table)),
+            self.bags.ready.eq(self.run & ~self.open & ~self.halted & self.slot_free),
+            self.indices.ready.eq(self.run & self.open & checked_ready),
+            bag_taken.eq(self.bags.valid & self.bags.ready),
+            index_taken.eq(self.indices.valid & self.indices.ready),
+            in_range.eq(index < descriptor.rows),
+            self.take.eq(bag_taken),
+            self.elements.eq(descriptor.elements),
+            self.lookups.eq(index_taken),
+            self.clamped.eq(index_taken & ~in_range & (descriptor.policy == Policy.CLAMP)),
+            self.dropped.eq(index_taken & ~in_range & (descriptor.policy == Policy.DROP)),
+            fatal.eq(index_taken & ~in_range & (descriptor.policy == Policy.FATAL)),
+            enter.eq(index_taken & (in_range | self.clamped)),
+            self.close.eq(index_taken & ((position + 1 == length) | fatal)),
+            self.closing_slot.eq(slot),
+            self.issued.eq(issued + enter),
+        ]
+        with m.If(bag_taken):
+            m.d.sync += [
+                table.eq(self.bags.payload.table),
+                length.eq(self.bags.payload.length),
+                slot.eq(self.open_slot),
+                position.eq(0),
+                issued.eq(0),
+                bag_number.eq(bag_number + 1),
+                self.open.eq(self.bags.payload.length != 0),
+            ]
+        with m.If(index_taken):
+            m.d.sync += [
+                position.eq(position + 1),
+                issued.eq(self.issued),
+            ]
+        with m.If(self.close):
+            m.d.sync += self.open.eq(0)
+        with m.If(fatal):
+            m.d.sync += [
+                self.halted.eq(1),
+                self.error_bag.eq(bag_number - 1),
+                self.error_position.eq(position),
+                self.error_index.eq(index),
+            ]
+        with m.If(enter):
+            # Half of the last burst is padding if the vector ends within its first half.
+            last_burst_elements = descriptor.elements[
+                : (self.preset.burst_bytes // 2 - 1).bit_length()
+            ]
+            half = (last_burst_elements != 0) & (
+                last_burst_elements <= self.preset.burst_bytes // 4
+            )
+            m.d.sync += [
+                checked.vector.eq(Mux(in_range, index, 0)),
+                checked.bursts.eq(descriptor.bursts),
+                checked.base_row.eq(descriptor.base_row),
+                checked.row_span.eq(descriptor.row_span),
+                checked.tag.slot.eq(slot),
+                checked.tag.half.eq(half),
+            ]
