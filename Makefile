@@ -6,6 +6,7 @@ RECSPEED := $(BIN)/recspeed
 OUT ?= build/out
 STAMP := $(VENV)/.recspeed-setup
 LINKS := build/links/recspeed
+export RECSPEED_CACHE := $(CURDIR)/build/cache
 
 .DEFAULT_GOAL := help
 .PHONY: help setup characterize reproduce test regress verilog bench lint clean

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 USAGE_ERROR = 2
 CHECK_FAILED = 1
+INTERRUPTED = 130
 
 out = Console()
 err = Console(stderr=True)
@@ -40,6 +41,7 @@ def progress() -> Progress:
         TimeElapsedColumn(),
         console=err,
         transient=True,
+        disable=not err.is_terminal,
     )
 
 
@@ -48,15 +50,29 @@ def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; rename it to `path` on success, remove it otherwise.
 
     The folder of `path` is made when it does not exist.
+
+    Raises
+    ------
+    UserError
+        When it cannot be written, a full disk included: with `path` and the system's reason.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+    if path.is_dir():
+        raise UserError(f"{path}: is a folder; expected the name of a file to write")
+    temporary: Path | None = None
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(
+            prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent
+        )
+        temporary = Path(name)
+        os.close(handle)
         yield temporary
         temporary.chmod(0o644)
         temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
+            reason = error.strerror or str(error)
+            raise UserError(f"{path}: cannot be written: {reason}", CHECK_FAILED) from None
         raise

@@ -1,6 +1,6 @@
 """The regression: RTL against golden model and JEDEC checker, case by case."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,11 +27,22 @@ class Build:
 
 @dataclass(frozen=True)
 class Case:
-    """One run of the regression, made by `make` when it is needed."""
+    """One run of the regression: a special run by name, or a random one by seed."""
 
-    name: str
     build: Build
-    make: Callable[[], ChannelRun]
+    special: str | None = None
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        what = self.special or f"random_seed_{self.seed}"
+        return f"{self.build.name}.{what}"
+
+    def make(self) -> ChannelRun:
+        """Its input, the same at every call."""
+        if self.special is not None:
+            return SPECIAL_RUNS[self.special](self.build.preset)
+        return random_run(self.seed, self.build.preset, self.build.parameters)
 
 
 @dataclass(frozen=True)
@@ -66,20 +77,38 @@ def builds() -> tuple[Build, ...]:
     )
 
 
-def special_cases(build: Build) -> Iterator[Case]:
-    """Every special run on `build`."""
-    for name, make in SPECIAL_RUNS.items():
-        yield Case(f"{build.name}.{name}", build, lambda make=make: make(build.preset))
+def special_cases(build: Build) -> list[Case]:
+    """Every special run on `build`, which must have the default sizes."""
+    return [Case(build, special=name) for name in SPECIAL_RUNS]
 
 
-def random_cases(build: Build, count: int, first_seed: int) -> Iterator[Case]:
+def random_cases(build: Build, count: int, first_seed: int) -> list[Case]:
     """`count` random runs on `build`; the seed is part of the name."""
-    for seed in range(first_seed, first_seed + count):
-        yield Case(
-            f"{build.name}.random_seed_{seed}",
-            build,
-            lambda seed=seed: random_run(seed, build.preset, build.parameters),
-        )
+    return [Case(build, seed=seed) for seed in range(first_seed, first_seed + count)]
+
+
+def all_cases(random_count: int, first_seed: int) -> list[Case]:
+    """Special runs on the builds of default sizes; random runs spread evenly over all builds."""
+    cases: list[Case] = []
+    every = builds()
+    for number, build in enumerate(every):
+        if build.parameters == EngineParameters():
+            cases += special_cases(build)
+        count = random_count // len(every) + (number < random_count % len(every))
+        cases += random_cases(build, count, first_seed)
+    return cases
+
+
+def batches(cases: Sequence[Case], size: int) -> list[list[Case]]:
+    """Cases in batches of at most `size`, each of one build."""
+    grouped: dict[str, list[Case]] = {}
+    for case in cases:
+        grouped.setdefault(case.build.name, []).append(case)
+    return [
+        group[start : start + size]
+        for group in grouped.values()
+        for start in range(0, len(group), size)
+    ]
 
 
 def judge(name: str, run: ChannelRun, rtl: ChannelResult) -> Verdict:

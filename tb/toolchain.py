@@ -236,6 +236,7 @@ def build(
     *,
     arguments: Sequence[str] = (),
     waves: bool = False,
+    cache: Path | None = None,
 ) -> Simulator:
     """Build the simulator of module `toplevel`, or take it from the cache.
 
@@ -247,6 +248,8 @@ def build(
         Further arguments for Verilator.
     waves
         A build that can write a VCD waveform, several times slower.
+    cache
+        Folder to keep the build in, instead of `cache_folder()`.
 
     Raises
     ------
@@ -254,7 +257,7 @@ def build(
         When it cannot be built; names the log.
     """
     key = _content_key(toplevel, sources, arguments, waves)
-    home = cache_folder()
+    home = cache or cache_folder()
     home.mkdir(parents=True, exist_ok=True)
     folder = home / f"{toplevel}-{key}"
     with FileLock(home / f"{toplevel}-{key}.lock"):

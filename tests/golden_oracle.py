@@ -1,7 +1,7 @@
-"""An oracle for the golden model: ARCHITECTURE.md's memory channel in plain Python, clock by clock.
+"""An oracle for the golden model: ARCHITECTURE.md's memory channel, clock by clock.
 
-It follows the page's order and words, keeps every rule in its most literal form, moves the data beat
-by beat from a DRAM that it fills itself, and is thousands of times slower than the golden model.
+It is plain Python in the page's order and words, with every rule in its most literal form. It moves
+the data beat by beat from a DRAM that it fills itself, and rounds with fractions.
 """
 
 from collections import deque
@@ -192,7 +192,9 @@ class LiteralChannel:
             beat=np.array([x[1] for x in transfers], dtype=np.int64),
             lanes=np.array([x[2] for x in transfers], dtype=np.uint32).reshape(-1, 8),
             transfer_cycle=np.array([x[3] for x in transfers], dtype=np.int64),
-            commands=np.array(self.commands, dtype=COMMAND_LOG),
+            commands=np.array(
+                [entry for entry in self.commands if entry[0] < self.t], dtype=COMMAND_LOG
+            ),
             counters=self.counters,
         )
 

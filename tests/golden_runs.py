@@ -73,7 +73,7 @@ def random_contents(rng: np.random.Generator, rows: int, elements: int) -> np.nd
 
 
 def random_run(seed: int, lookups: int = 300) -> ChannelRun:
-    """Any run: preset, tables, bags, policies, contents, settings, sizes of the engine, patterns."""
+    """Any run: preset, tables, bags, policies, contents, settings, engine sizes, patterns."""
     rng = np.random.default_rng(seed)
     preset = random_preset(rng)
     in_arrays = bool(rng.random() < 0.5)
@@ -142,3 +142,31 @@ def differences(one: ChannelResult, other: ChannelResult) -> list[str]:
         for counter in one.counters
         if one.counters[counter] != other.counters.get(counter)
     ]
+
+
+def uniform_run(
+    preset: MemoryPreset,
+    size: int,
+    lookups: int,
+    *,
+    outstanding: int = 64,
+    refresh_group: int = 4,
+    seed: int = 0,
+    indices: np.ndarray | None = None,
+) -> ChannelRun:
+    """Bags of 80 uniformly random rows of one table of `size` B that fills the pseudo channel."""
+    per_row = preset.bursts_per_row // -(-size // preset.burst_bytes)
+    rows = preset.banks * per_row * preset.organization.rows
+    lengths = np.full(-(-lookups // 80), 80, dtype=np.int64)
+    lengths[-1] -= lengths.sum() - lookups
+    if indices is None:
+        indices = np.random.default_rng(seed).integers(0, rows, lookups)
+    return ChannelRun(
+        preset=preset,
+        tables=place_tables(preset, [(rows, size)]),
+        bag_tables=np.zeros(len(lengths), dtype=np.int64),
+        bag_lengths=lengths,
+        indices=indices,
+        settings=RunSettings(outstanding=outstanding, refresh_group=refresh_group),
+        seed=seed,
+    )

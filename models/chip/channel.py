@@ -3,13 +3,14 @@
 It is written from ARCHITECTURE.md, "The memory channel", and shares nothing with the RTL.
 """
 
+from dataclasses import replace
 from math import ceil
 
 import numpy as np
 
-from recspeed.models.chip.clock_loop import COUNTERS, loop_state, run_clocks
+from recspeed.models.chip.clock_loop import loop_state, run_clocks
 from recspeed.models.dram.front_end import front_end
-from recspeed.models.pooling.lookup_issue import lookup_issue, table_descriptors
+from recspeed.models.pooling.lookup_issue import lookup_issue
 from recspeed.models.pooling.output import output
 from recspeed.models.pooling.pooled_sums import pooled_lanes
 from recspeed.models.spec.engine import MAXIMUM_BAG, slot_layout
@@ -44,19 +45,23 @@ def simulate_channel(run: ChannelRun, *, record_commands: bool = True) -> Channe
         For a run that cannot end.
     """
     check_run(run)
-    tables = table_descriptors(run)
+    run = replace(
+        run,
+        bag_tables=np.ascontiguousarray(run.bag_tables, dtype=np.int64),
+        bag_lengths=np.ascontiguousarray(run.bag_lengths, dtype=np.int64),
+        indices=np.ascontiguousarray(run.indices, dtype=np.int64),
+    )
     slots, _ = slot_layout(run.parameters, run.preset, run.tables) if run.tables else (1, 0)
-    beats = tables["beats"][run.bag_tables]
+    beats = np.array([table.beats for table in run.tables], dtype=np.int64)[run.bag_tables]
     total = int(beats.sum())
     states = (
         front_end(run.preset, run.parameters, run.settings),
-        lookup_issue(run, run.preset, slots),
+        lookup_issue(run, slots),
         output(total, run.patterns.pooled),
         loop_state(),
     )
     transfer_cycle = np.zeros(total, dtype=np.int64)
-    causes = np.zeros(COUNTERS, dtype=np.int64)
-    commands = _run_to_end(run, states, tables, transfer_cycle, causes, record_commands)
+    commands = _run_to_end(run, states, transfer_cycle, record_commands)
 
     lanes = pooled_lanes(run)
     transferred = int(states[2]["transferred"][0])
@@ -70,7 +75,7 @@ def simulate_channel(run: ChannelRun, *, record_commands: bool = True) -> Channe
         lanes=lanes,
         transfer_cycle=transfer_cycle[:transferred],
         commands=commands,
-        counters=_counters(states, causes),
+        counters=_counters(states),
     )
 
 
@@ -90,6 +95,8 @@ def check_run(run: ChannelRun) -> None:
             f"{run.settings.outstanding} bursts outstanding; "
             f"expected at most {parameters.maximum_outstanding}"
         )
+    if run.contents is not None and len(run.contents) != len(run.tables):
+        raise ValueError(f"contents of {len(run.contents)} tables; expected {len(run.tables)}")
     for number, table in enumerate(run.tables):
         places = ceil(ceil(table.rows / preset.banks) / table.row_span)
         if (
@@ -102,20 +109,22 @@ def check_run(run: ChannelRun) -> None:
             )
         if run.contents is not None:
             expected = (table.rows, table.elements)
-            content = run.contents[number] if number < len(run.contents) else None
-            if content is None or content.shape != expected or content.dtype != np.uint16:
+            content = run.contents[number]
+            if content.shape != expected or content.dtype != np.uint16:
                 raise ValueError(f"contents of table {number}: expected uint16 of shape {expected}")
+    for name in ("bags", "indices", "pooled"):
+        if not 0 <= getattr(patterns, name) < 1 << 64:
+            raise ValueError(f"pattern of {name}: {getattr(patterns, name):#x} exceeds 64 bits")
     if len(run.bag_lengths) == 0:
         return
-    if run.bag_lengths.min() < 0 or run.bag_lengths.max() > MAXIMUM_BAG:
-        raise ValueError(f"a bag of {run.bag_lengths.max()} lookups; expected 0 to {MAXIMUM_BAG}")
-    if run.bag_tables.min() < 0 or run.bag_tables.max() >= len(run.tables):
-        raise ValueError(f"a bag names a table outside the {len(run.tables)} of the run")
+    for length in (run.bag_lengths.min(), run.bag_lengths.max()):
+        if not 0 <= length <= MAXIMUM_BAG:
+            raise ValueError(f"a bag of {length} lookups; expected 0 to {MAXIMUM_BAG}")
+    for bag in np.flatnonzero((run.bag_tables < 0) | (run.bag_tables >= len(run.tables)))[:1]:
+        known = f"; expected 0 to {len(run.tables) - 1}" if run.tables else ", and the run has none"
+        raise ValueError(f"bag {bag} names table {run.bag_tables[bag]}{known}")
     for name, needed in (("bags", True), ("indices", len(run.indices) > 0), ("pooled", True)):
-        pattern = getattr(patterns, name)
-        if not 0 <= pattern < 1 << 64:
-            raise ValueError(f"pattern of {name} is {pattern:#x}; expected 64 bits")
-        if needed and pattern == 0:
+        if needed and getattr(patterns, name) == 0:
             raise EndlessRunError(f"the run cannot end: the pattern of {name} has no 1")
 
 
@@ -131,7 +140,7 @@ def _patience(run: ChannelRun) -> int:
     return (1 + run.settings.refresh_group) * clocks.tREFI * drain
 
 
-def _run_to_end(run, states, tables, transfer_cycle, causes, record) -> np.ndarray:
+def _run_to_end(run, states, transfer_cycle, record) -> np.ndarray:
     """Run the clock loop until done; the commands in the order of the log."""
     buffer = np.zeros(2 * CHUNK_CLOCKS if record else 0, dtype=COMMAND_LOG)
     logs = []
@@ -139,20 +148,22 @@ def _run_to_end(run, states, tables, transfer_cycle, causes, record) -> np.ndarr
     patience = _patience(run)
     bags = (run.bag_tables, run.bag_lengths, run.indices)
     while not loop["finished"][0]:
-        run_clocks(states, tables, *bags, transfer_cycle, causes, buffer, record, CHUNK_CLOCKS)
+        run_clocks(states, *bags, transfer_cycle, buffer, record, CHUNK_CLOCKS)
         logs.append(buffer[: loop["logged"][0]].copy())
         if loop["t"][0] - loop["progress"][0] > patience and not loop["finished"][0]:
             raise EndlessRunError(
                 f"the run cannot end: nothing has moved from clock {loop['progress'][0]} "
                 f"to clock {loop['t'][0]}"
             )
-    return np.concatenate(logs)
+    log = np.concatenate(logs)
+    # What was decided in the last clock would be on the bus when the run is done.
+    return log[log["cycle"] < loop["t"][0]]
 
 
-def _counters(states, causes) -> dict[Counter, int]:
+def _counters(states) -> dict[Counter, int]:
     """Every counter and status word by the end of the run."""
     front, issue, _, loop = states
-    counters = {cause: int(causes[cause]) for cause in (Counter.DATA, *IDLE_CAUSES)}
+    counters = {cause: int(loop["causes"][0, cause]) for cause in (Counter.DATA, *IDLE_CAUSES)}
     counters[Counter.CYCLES] = int(loop["t"][0])
     for counter in (Counter.ACTIVATES, Counter.READS, Counter.REFRESHES):
         counters[counter] = int(front[counter.name.lower()][0])

@@ -23,9 +23,12 @@ from recspeed.models.spec.run import CommandCode
 
 ACT, RD, RDA, REF = (int(code) for code in CommandCode)
 
-LOOP = np.dtype([(name, "<i8") for name in ("t", "finished", "progress", "row_cause", "logged")])
+LOOP = np.dtype(
+    [(name, "<i8") for name in ("t", "finished", "progress", "row_cause", "logged")]
+    + [("causes", "<i8", (len(Counter),))]
+)
 """`t`: the next clock. `progress`: the latest clock in which an item, a command other than REF or a
-result moved. `logged`: commands in the log buffer."""
+result moved. `logged`: commands in the log buffer. `causes`: clocks of each counter."""
 
 
 def loop_state() -> np.ndarray:
@@ -36,8 +39,7 @@ def loop_state() -> np.ndarray:
 
 
 @njit(error_model="numpy")
-def _log(log, place, t, code, bank, row, column):
-    entry = log[place]
+def _log(entry, t, code, bank, row, column):
     entry.cycle = t + 1
     entry.row = row
     entry.column = column
@@ -45,53 +47,20 @@ def _log(log, place, t, code, bank, row, column):
     entry.command = code
 
 
-@njit(error_model="numpy")
-def _row_command(fe, loop, log, record, t, activate, refresh):
-    """Apply and log what the row slot decided."""
-    if activate >= 0:
-        apply_activate(fe, activate, t)
-        if record:
-            _log(log, loop.logged, t, ACT, activate, fe.open_row[activate], 0)
-            loop.logged += 1
-    elif refresh:
-        apply_refresh(fe, t)
-        if record:
-            _log(log, loop.logged, t, REF, 0, 0, 0)
-            loop.logged += 1
-
-
-@njit(error_model="numpy")
-def _column_command(fe, loop, log, record, t, bank):
-    """Apply and log what the column slot decided."""
-    column = fe.open_column[bank]
-    last = apply_read(fe, bank, t)
-    if record:
-        _log(log, loop.logged, t, RDA if last else RD, bank, fe.open_row[bank], column)
-        loop.logged += 1
-
-
 def _compile(fingerprint: int):
     @njit(cache=True, error_model="numpy")
     def run_clocks(
-        states,
-        tables,
-        bag_tables,
-        bag_lengths,
-        indices,
-        transfer_cycle,
-        causes,
-        log,
-        record,
-        clocks,
+        states, bag_tables, bag_lengths, indices, transfer_cycle, log, record_commands, clocks
     ):
         """Run `clocks` clocks, or until done; the log buffer must hold two commands for each."""
         _ = fingerprint
         fe, issue, out, loop = states[0][0], states[1][0], states[2][0], states[3][0]
-        loop.logged = 0
+        logged = 0
         for t in range(loop.t, loop.t + clocks):
+            loop.t = t
             completed = start_of_clock(fe, t)
             if completed >= 0:
-                issue.pending[completed] -= 1
+                issue.slot_pending[completed] -= 1
             drained = issue.occupied == 0 and not out.r_valid and not out.o_valid
             if out.transferred == out.total or (issue.error and drained):
                 loop.finished = 1
@@ -106,25 +75,44 @@ def _compile(fingerprint: int):
             cause, loop.row_cause = attribute(
                 fe, issue, t, activate >= 0, read >= 0, complete, loop.row_cause
             )
-            causes[cause] += 1
+            loop.causes[cause] += 1
 
-            _row_command(fe, loop, log, record, t, activate, refresh)
+            if activate >= 0:
+                apply_activate(fe, activate, t)
+                if record_commands:
+                    _log(log[logged], t, ACT, activate, fe.open_row[activate], 0)
+                    logged += 1
+            elif refresh:
+                apply_refresh(fe, t)
+                if record_commands:
+                    _log(log[logged], t, REF, 0, 0, 0)
+                    logged += 1
             if read >= 0:
-                _column_command(fe, loop, log, record, t, read)
+                column = fe.open_column[read]
+                last = apply_read(fe, read, t)
+                if record_commands:
+                    _log(log[logged], t, RDA if last else RD, read, fe.open_row[read], column)
+                    logged += 1
             if accepted:
                 apply_accept(
                     fe, issue.b_bank, issue.b_bursts, issue.b_row, issue.b_column, issue.b_slot
                 )
-            moved = output_clock(out, issue, tables, bag_tables, transfer_cycle, complete, t)
-            taken = issue_clock(
-                issue, tables, bag_tables, bag_lengths, indices, t, accepted, bag_ready
-            )
-            if moved or taken or accepted or read >= 0 or activate >= 0:
+            transferred = output_clock(out, issue, complete, t)
+            if transferred:
+                transfer_cycle[out.transferred - 1] = t
+            table, length, index = 0, 0, 0
+            if issue.bag_offered:
+                table, length = bag_tables[issue.next_bag], bag_lengths[issue.next_bag]
+            if issue.index_offered:
+                index = indices[issue.next_index]
+            taken = issue_clock(issue, t, accepted, bag_ready, table, length, index)
+            if transferred or taken or accepted or read >= 0 or activate >= 0:
                 loop.progress = t
-            loop.t = t + 1
+        else:
+            loop.t += 1
+        loop.logged = logged
 
     return run_clocks
 
 
-COUNTERS = len(Counter)
 run_clocks = _compile(sources_fingerprint())

@@ -26,18 +26,20 @@ def output(total_beats: int, pattern: int) -> np.ndarray:
 
 
 @njit(error_model="numpy")
-def output_clock(out, issue, tables, bag_tables, transfer_cycle, complete, t):
-    """One clock of R and O; `complete`: the oldest bag is, by the registers of `t`."""
+def output_clock(out, issue, complete, t):
+    """One clock of R and O; return whether a beat was transferred.
+
+    `complete`: the oldest bag is, by the registers of `t`.
+    """
     transfer = out.o_valid and pattern_permits(out.pattern, t)
     if transfer:
-        transfer_cycle[out.transferred] = t
         out.transferred += 1
     if transfer or not out.o_valid:
         out.o_valid = out.r_valid
         out.r_valid = complete
         if complete:
             out.beats_read += 1
-            if out.beats_read == tables[bag_tables[issue.oldest]].beats:
+            if out.beats_read == issue.slot_beats[issue.oldest & (issue.slots - 1)]:
                 out.beats_read = 0
                 issue.oldest += 1
                 issue.occupied -= 1

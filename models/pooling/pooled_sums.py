@@ -203,6 +203,10 @@ def _pooled_block(run, bag_tables, starts, lengths, places, size) -> NDArray[np.
             placement = (table.base_row, table.row_span, table.bursts(preset))
             placement += (preset.banks, preset.bursts_per_row, burst_words)
             _pool_hashed(
-                (table.rows, table.elements, words), placement, policy, np.uint64(run.seed), *where
+                (table.rows, table.elements, words),
+                placement,
+                policy,
+                np.uint64(run.seed % (1 << 64)),
+                *where,
             )
     return rounded(sums, flags, run.settings.output)

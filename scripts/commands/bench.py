@@ -1,0 +1,123 @@
+"""`recspeed bench`: how fast the tools are, and how close the hardware is to its bound."""
+
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from recspeed.models.bounds import visit_bound
+from recspeed.models.chip.channel import simulate_channel
+from recspeed.models.spec.engine import EngineParameters, RunSettings
+from recspeed.models.spec.memory import MemoryPreset, memory_preset
+from recspeed.rtl.verilog import generate
+from recspeed.scripts.console import out, progress
+from recspeed.scripts.workload import uniform_run
+from recspeed.tb import toolchain
+from recspeed.tb.channel import TOPLEVEL, build_channel, simulate_channels
+from recspeed.tb.harness.channel_harness import PEERS, ChannelHarness
+
+EXAMPLE = "Example: recspeed bench --memory hbm2-2000"
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Of one run: clocks, lookups, and seconds of RTL simulation and golden model."""
+
+    cycles: int
+    lookups: int
+    rtl_seconds: float
+    golden_seconds: float
+
+
+def measure_speed(preset: MemoryPreset, lookups: int, seed: int) -> Speed:
+    """Time RTL simulation (process start and files included) and golden model on one run."""
+    run = uniform_run(preset, 64, lookups, RunSettings(), seed)
+    simulate_channel(uniform_run(preset, 64, 800, RunSettings(), seed))  # compiles it
+    build_channel(preset, run.parameters)
+    start = time.perf_counter()
+    result = simulate_channels([run], record_commands=False)[0]
+    rtl_seconds = time.perf_counter() - start
+    start = time.perf_counter()
+    simulate_channel(run, record_commands=False)
+    golden_seconds = time.perf_counter() - start
+    return Speed(result.cycles, len(run.indices), rtl_seconds, golden_seconds)
+
+
+def measure_build(preset: MemoryPreset) -> tuple[float, float, int]:
+    """Seconds of Verilog generation and of a simulator build without cache; lines of Verilog."""
+    start = time.perf_counter()
+    text = generate(ChannelHarness(preset, EngineParameters()), TOPLEVEL)
+    generated = time.perf_counter() - start
+    with tempfile.TemporaryDirectory() as name:
+        source = Path(name) / f"{TOPLEVEL}.v"
+        source.write_text(text)
+        start = time.perf_counter()
+        toolchain.build(TOPLEVEL, [PEERS[0], source, PEERS[1]], cache=Path(name) / "cache")
+        built = time.perf_counter() - start
+    return generated, built, text.count("\n")
+
+
+def bandwidth_table(preset: MemoryPreset, lookups: int, seed: int) -> Table:
+    """Fraction of pin rate and of the bound per size, by the golden model (equal to the RTL)."""
+    table = Table(
+        "bytes",
+        *(f"{outstanding} out: pin" for outstanding in (64, 128)),
+        *(f"{outstanding} out: bound" for outstanding in (64, 128)),
+        title=f"{preset.name}, {preset.banks} banks, uniform random rows, {lookups:,} lookups",
+    )
+    for size in (32, 64, 96, 128, 192, 256):
+        bound = float(visit_bound(preset, size).clocks)
+        fractions = []
+        for outstanding in (64, 128):
+            run = uniform_run(preset, size, lookups, RunSettings(outstanding=outstanding), seed)
+            clocks = simulate_channel(run, record_commands=False).cycles / len(run.indices)
+            fractions.append((size / 16 / clocks, bound / clocks))
+        table.add_row(
+            str(size), *(f"{pin:.4f}" for pin, _ in fractions), *(f"{b:.4f}" for _, b in fractions)
+        )
+    return table
+
+
+def bench(
+    memory: Annotated[str, typer.Option(help="memory preset, or a .toml file")] = "hbm2-2000",
+    lookups: Annotated[int, typer.Option(min=800, help="lookups of each run")] = 200_000,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    build: Annotated[bool, typer.Option(help="also time a build without the cache")] = True,
+) -> None:
+    """Measure simulation speed, build time, and the fraction of pin rate and bound."""
+    preset = memory_preset(memory)
+    with progress() as bar:
+        task = bar.add_task("bench", total=3)
+        speed = measure_speed(preset, lookups, seed)
+        bar.advance(task)
+        bandwidth = bandwidth_table(preset, lookups // 2, seed)
+        bar.advance(task)
+        times = measure_build(preset) if build else None
+        bar.advance(task)
+    table = Table("figure", "value", title=f"speed on {preset.name}, 64 B vectors")
+    table.add_row(
+        "RTL under cocotb, thousand clocks per second",
+        f"{speed.cycles / speed.rtl_seconds / 1e3:.0f}",
+    )
+    table.add_row(
+        "RTL under cocotb, thousand lookups per second",
+        f"{speed.lookups / speed.rtl_seconds / 1e3:.0f}",
+    )
+    table.add_row(
+        "golden model, thousand lookups per second",
+        f"{speed.lookups / speed.golden_seconds / 1e3:.0f}",
+    )
+    table.add_row("golden model / RTL", f"{speed.rtl_seconds / speed.golden_seconds:.1f}")
+    if times is not None:
+        table.add_row("Verilog generation, s", f"{times[0]:.1f}")
+        table.add_row(f"simulator build, s ({times[2]:,} lines of Verilog)", f"{times[1]:.1f}")
+    out.print(table)
+    out.print(bandwidth)
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=EXAMPLE)(bench)

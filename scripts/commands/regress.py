@@ -1,0 +1,96 @@
+"""`recspeed regress`: the long comparison of RTL, golden model and JEDEC's rules."""
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from recspeed.scripts.console import CHECK_FAILED, UserError, out, progress, whole_file
+from recspeed.tb.junit import write_junit
+from recspeed.tb.regression import Case, Verdict, all_cases, batches, record_waves, run_batch
+
+EXAMPLE = "Example: recspeed regress --random 1000 --jobs 2 --out build/out/regress"
+BLOCKS = ("memory_channel",)
+BATCH = 20
+WAVEFORMS = 3
+"""Failures that get a waveform: a build with waves and a second run cost time."""
+
+
+def run_all(cases: Sequence[Case], jobs: int, verdicts: list[Verdict]) -> None:
+    """Run `cases` in `jobs` processes; `verdicts` grows as batches finish."""
+    work = batches(cases, BATCH)
+    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+    try:
+        with progress() as bar:
+            task = bar.add_task("regression", total=len(cases))
+            for future in as_completed([pool.submit(run_batch, batch) for batch in work]):
+                verdicts += future.result()
+                bar.advance(task, len(future.result()))
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def report(verdicts: Sequence[Verdict], planned: int, folder: Path) -> None:
+    """Write the JUnit file and print a summary per build."""
+    ordered = sorted(verdicts, key=lambda verdict: verdict.name)
+    with whole_file(folder / "junit.xml") as path:
+        write_junit(path, "recspeed.regress", ordered)
+    table = Table("build", "runs", "failed", "clocks compared")
+    for build in sorted({verdict.name.partition(".")[0] for verdict in ordered}):
+        own = [verdict for verdict in ordered if verdict.name.partition(".")[0] == build]
+        table.add_row(
+            build,
+            str(len(own)),
+            str(sum(not verdict.passed for verdict in own)),
+            f"{sum(verdict.cycles for verdict in own):,}",
+        )
+    out.print(table)
+    for verdict in ordered:
+        if not verdict.passed:
+            out.print(f"FAILED {verdict.name}: {verdict.faults[0]}", soft_wrap=True, markup=False)
+    unfinished = planned - len(ordered)
+    if unfinished:
+        out.print(f"{unfinished} of {planned} runs were not finished")
+    out.print(f"{folder / 'junit.xml'}", soft_wrap=True, highlight=False)
+
+
+def regress(
+    block: Annotated[str, typer.Option(help="memory_channel, or all")] = "all",
+    random: Annotated[int, typer.Option(min=0, help="random runs besides the special ones")] = 1000,
+    jobs: Annotated[int, typer.Option(min=1, help="processes")] = os.cpu_count() or 1,
+    seed: Annotated[int, typer.Option(min=0, help="first seed of the random runs")] = 0,
+    waves: Annotated[bool, typer.Option(help="waveforms of the first failures")] = True,
+    out_folder: Annotated[Path, typer.Option("--out", help="folder for the results")] = Path(
+        "build/out/regress"
+    ),
+) -> None:
+    """Compare RTL and golden model bit for bit and clock for clock, and check every command.
+
+    Interrupted, it still reports what was finished. Exit code 1 if a run failed.
+    """
+    if block not in (*BLOCKS, "all"):
+        raise UserError(f"--block: unknown block '{block}': expected {', '.join(BLOCKS)} or all")
+    cases = all_cases(random, seed)
+    verdicts: list[Verdict] = []
+    try:
+        run_all(cases, jobs, verdicts)
+    finally:
+        report(verdicts, len(cases), out_folder)
+    failed = [verdict for verdict in verdicts if not verdict.passed]
+    if waves:
+        named = {case.name: case for case in cases}
+        for verdict in failed[:WAVEFORMS]:
+            path = out_folder / "waves" / f"{verdict.name}.vcd"
+            record_waves(named[verdict.name], path)
+            out.print(f"waveform: {path}", soft_wrap=True, highlight=False)
+    if failed:
+        raise UserError(f"{len(failed)} of {len(verdicts)} runs failed", CHECK_FAILED)
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=EXAMPLE)(regress)

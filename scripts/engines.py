@@ -1,0 +1,96 @@
+"""The one place where the command line calls an engine: RTL, golden model or bound.
+
+Engines are imported when they are called: what an engine needs (a simulator, a compiler) is not
+needed for `--help`.
+"""
+
+import hashlib
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from recspeed.models.spec.engine import RunSettings
+from recspeed.models.spec.memory import MemoryPreset
+from recspeed.models.spec.run import ChannelResult, ChannelRun
+from recspeed.scripts.console import CHECK_FAILED, UserError
+from recspeed.scripts.options import Engine
+
+if TYPE_CHECKING:
+    from recspeed.tb.checkers.jedec import JedecReport
+
+SOURCES = {
+    Engine.RTL: ("models/spec", "models/presets", "rtl", "tb", "scripts/workload.py"),
+    Engine.GOLDEN: ("models", "scripts/workload.py"),
+    Engine.BOUND: ("models",),
+}
+"""Folders and files that decide what an engine answers."""
+
+STACKS = 6
+"""HBM stacks of the chip (arXiv 2009.05230, Table XIV)."""
+
+SUFFIXES = frozenset({".py", ".toml", ".sv", ".cpp", ".h", ".vlt"})
+
+
+def run_channel(engine: Engine, run: ChannelRun, *, record_commands: bool = True) -> ChannelResult:
+    """Execute `run` on RTL or golden model.
+
+    Raises
+    ------
+    UserError
+        For a run that cannot end, and for a simulation that failed.
+    """
+    if engine is Engine.RTL:
+        from recspeed.tb.channel import ChannelError, simulate_channels
+        from recspeed.tb.toolchain import ToolchainError
+
+        try:
+            return simulate_channels([run], record_commands=record_commands)[0]
+        except (ChannelError, ToolchainError) as error:
+            raise UserError(f"rtl on {run.preset.name}: {error}", CHECK_FAILED) from error
+    if engine is Engine.GOLDEN:
+        from recspeed.models.chip.channel import EndlessRunError, simulate_channel
+
+        try:
+            return simulate_channel(run, record_commands=record_commands)
+        except EndlessRunError as error:
+            raise UserError(f"golden on {run.preset.name}: {error}", CHECK_FAILED) from error
+    raise ValueError(f"{engine} executes no run")
+
+
+def channel_bound(preset: MemoryPreset, size: int, settings: RunSettings) -> tuple[float, str]:
+    """`(clocks, limiter)`: the JEDEC bound per random row visit of a vector of `size` bytes."""
+    from recspeed.models.bounds import visit_bound
+
+    bound = visit_bound(preset, size, refresh=settings.refresh_group > 0)
+    return float(bound.clocks), bound.limiter
+
+
+def check_commands(
+    preset: MemoryPreset, commands: np.ndarray, settings: RunSettings
+) -> "JedecReport":
+    """Replay a command log against JEDEC's rules of `preset`."""
+    from recspeed.tb.checkers import jedec
+
+    return jedec.check(preset, commands, refresh=settings.refresh_group > 0)
+
+
+@cache
+def engine_version(engine: Engine) -> str:
+    """Release and a digest of the sources that decide the engine's answers."""
+    root = Path(__file__).resolve().parent.parent
+    digest = hashlib.sha256()
+    for folder in SOURCES[engine]:
+        paths = [root / folder, *sorted((root / folder).rglob("*"))]
+        for path in paths:
+            if path.suffix in SUFFIXES:
+                digest.update(f"{path.relative_to(root)}\0".encode())
+                digest.update(path.read_bytes())
+    return f"{version('recspeed')}+{digest.hexdigest()[:12]}"
+
+
+def chip_pseudo_channels(preset: MemoryPreset) -> int:
+    """Pseudo channels of the chip with its six stacks."""
+    return STACKS * preset.organization.pseudo_channels_per_stack

@@ -1,0 +1,88 @@
+"""Options that several commands share, and the lists that they are written as."""
+
+import re
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from recspeed.models.spec.engine import Policy
+from recspeed.models.spec.memory import MemoryPreset, memory_preset
+from recspeed.scripts.console import UserError
+
+SIZE_LIST = re.compile(r"(\d+):(\d+):(\d+)")
+
+
+class Engine(StrEnum):
+    """Which fidelity answers."""
+
+    RTL = "rtl"
+    GOLDEN = "golden"
+    BOUND = "bound"
+
+
+class OutputFormat(StrEnum):
+    """Format of pooled vectors."""
+
+    FP16 = "fp16"
+    FP32 = "fp32"
+
+
+class LookupPolicy(StrEnum):
+    """What a lookup outside its table does."""
+
+    FATAL = "fatal"
+    CLAMP = "clamp"
+    DROP = "drop"
+
+    @property
+    def value_of_register(self) -> Policy:
+        return Policy[self.name]
+
+
+MemoryOption = Annotated[
+    str, typer.Option("--memory", help="Memory preset, or a TOML file of the same form.")
+]
+SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")]
+OutstandingOption = Annotated[
+    int,
+    typer.Option("--outstanding", min=1, max=256, help="Bursts in flight per channel at most."),
+]
+TraceOption = Annotated[Path, typer.Option("--trace", help="Trace file (.npz).")]
+
+
+def presets(text: str) -> list[MemoryPreset]:
+    """The presets of a comma-separated list of names."""
+    names = [name.strip() for name in text.split(",")]
+    if len(set(names)) != len(names):
+        raise UserError(f"--memory {text}: a preset is named twice")
+    return [memory_preset(name) for name in names]
+
+
+def engines(text: str) -> list[Engine]:
+    """The engines of a comma-separated list of names."""
+    known = ", ".join(engine.value for engine in Engine)
+    chosen: list[Engine] = []
+    for name in (part.strip() for part in text.split(",")):
+        if name not in set(Engine) or name in chosen:
+            fault = "named twice" if name in chosen else "no engine"
+            raise UserError(f"--engine {text}: '{name}' is {fault}; expected some of {known}")
+        chosen.append(Engine(name))
+    return chosen
+
+
+def numbers(text: str, option: str, lowest: int = 1) -> list[int]:
+    """Integers from `lowest` up, written `A,B,C` or `FIRST:LAST:STEP` (LAST included)."""
+    if match := SIZE_LIST.fullmatch(text.strip()):
+        first, last, step = (int(group) for group in match.groups())
+        values = list(range(first, last + 1, step)) if step else []
+    else:
+        parts = [part.strip() for part in text.split(",")]
+        values = [int(part) for part in parts if part.isascii() and part.isdigit()]
+        values = values if len(values) == len(parts) else []
+    if not values or min(values) < lowest:
+        raise UserError(
+            f"{option} {text}: expected integers from {lowest} up as A,B,C or FIRST:LAST:STEP"
+        )
+    return values
