@@ -22,7 +22,7 @@ COUNTERS = (
 )
 """Event counters of a link end, 32 bits each. `naks_received` counts those that start a replay."""
 
-COUNTER_LAYOUT = data.StructLayout({name: 32 for name in COUNTERS})
+COUNTER_LAYOUT = data.StructLayout(dict.fromkeys(COUNTERS, 32))
 
 
 class LinkState(enum.Enum, shape=2):
@@ -42,14 +42,14 @@ class Link(wiring.Component):
         The wire, 544 bits per clock.
     i, o : streams of `body_layout`
         Flits to the peer, flits from the peer.
-    abort
+    take_down
         Take the link down.
     up, down
         Its state.
     counters : `COUNTER_LAYOUT`
 
-    *Timing*: a flit taken at `i` in clock t is on `tx` in t + 2; a flit on `rx` in clock t is at `o`
-    in t + 2. Source: docs/collective.md.
+    *Timing*: a flit taken at `i` in clock t is on `tx` in t + 2; a flit on `rx` in clock t is at
+    `o` in t + 2. Source: docs/collective.md.
     """
 
     latency_out = 2
@@ -63,7 +63,7 @@ class Link(wiring.Component):
                 "rx": In(FLIT_BITS),
                 "i": In(stream.Signature(body_layout(512))),
                 "o": Out(stream.Signature(body_layout(512))),
-                "abort": In(1),
+                "take_down": In(1),
                 "up": Out(1),
                 "down": Out(1),
                 "counters": Out(COUNTER_LAYOUT),
@@ -80,13 +80,13 @@ class Link(wiring.Component):
         received = Signal(flit_layout(12, 512))
         good = Signal(init=1)
         m.d.sync += [
-            self.tx.eq(framer.wire),
+            self.tx.eq(framer.word),
             received.eq(deframer.flit),
             good.eq(deframer.good),
         ]
         state = Signal(LinkState)
         m.d.comb += [
-            deframer.wire.eq(self.rx),
+            deframer.word.eq(self.rx),
             framer.flit.eq(transmitter.flit),
             receiver.flit.eq(received),
             receiver.good.eq(good),
@@ -108,7 +108,7 @@ class Link(wiring.Component):
 
         with m.If((state == LinkState.START) & receiver.heard_peer):
             m.d.sync += state.eq(LinkState.UP)
-        with m.If(self.abort | receiver.silent | transmitter.exhausted):
+        with m.If(self.take_down | receiver.silent | transmitter.exhausted):
             m.d.sync += state.eq(LinkState.DOWN)
 
         events = {

@@ -151,9 +151,7 @@ class Transmitter(wiring.Component):
         with m.If(initial):
             m.d.sync += kind.eq(Kind.INIT)
         m.d.comb += [
-            self.flit.kind.eq(
-                Mux(from_memory, Mux(read.data.head, Kind.HEAD, Kind.DATA), kind)
-            ),
+            self.flit.kind.eq(Mux(from_memory, Mux(read.data.head, Kind.HEAD, Kind.DATA), kind)),
             self.flit.sequence.eq(sequence),
             self.flit.payload.eq(Mux(from_memory, read.data.payload, new.payload)),
             self.flit.report.eq(report),
