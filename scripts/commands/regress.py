@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 
 from recspeed.scripts.console import CHECK_FAILED, UserError, out, progress, whole_file
+from recspeed.tb.collective import regression as collective_regression
 from recspeed.tb.junit import write_junit
 from recspeed.tb.regression import Case, Verdict, all_cases, batches, record_waves, run_batch
 

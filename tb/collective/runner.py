@@ -1,5 +1,6 @@
 """Runs collectives on the RTL."""
 
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -118,6 +119,7 @@ def run_rtl(
     runs: Sequence[tuple[CollectiveRun, Images]],
     *,
     scratch: Path | None = None,
+    waves: Path | None = None,
     timeout_seconds: float = 3600,
 ) -> list[tuple[CollectiveOutcome, list[NDArray[np.uint8]]]]:
     """Simulate runs that share chips and link parameters, one after the other.
@@ -128,6 +130,8 @@ def run_rtl(
         Pairs of a run and the contents of every rank's buffers.
     scratch
         Folder for files of the simulation; a temporary one otherwise.
+    waves
+        File for a waveform (VCD), from a build of its own.
 
     Returns
     -------
@@ -141,7 +145,7 @@ def run_rtl(
     with tempfile.TemporaryDirectory(prefix="recspeed-collective-") as temporary:
         folder = scratch or Path(temporary)
         first = runs[0][0]
-        simulator = build(first.link, first.chips, folder / "sources")
+        simulator = build(first.link, first.chips, folder / "sources", waves=waves is not None)
         for index, (run, images) in enumerate(runs):
             _store_run(folder / "runs" / str(index), run, images)
         toolchain.simulate(
@@ -155,6 +159,9 @@ def run_rtl(
             },
             timeout_seconds=timeout_seconds,
         )
+        if waves is not None:
+            waves.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(folder / "simulation" / "dump.vcd", waves)
         results = []
         for index, (run, _) in enumerate(runs):
             place = folder / "runs" / str(index)
