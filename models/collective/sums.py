@@ -18,7 +18,8 @@ Decoded = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def _decode_fp16(raw: NDArray[np.uint8]) -> Decoded:
-    values = raw.view("<f2").astype(np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN becomes a quiet one
+        values = raw.view("<f2").astype(np.float64)
     finite = np.isfinite(values)
     integers = np.where(finite, values, 0) * 2.0**24
     return integers.astype(np.int64), _flags(values)
@@ -33,7 +34,8 @@ def _flags(values: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def _decode_fp32(raw: NDArray[np.uint8]) -> Decoded:
-    values = raw.view("<f4").astype(np.float64)
+    with np.errstate(invalid="ignore"):  # a signalling NaN becomes a quiet one
+        values = raw.view("<f4").astype(np.float64)
     scaled = np.where(np.isfinite(values), values, 0) * 2.0**24
     usable = (np.abs(scaled) < 2.0**60) & (scaled == np.rint(scaled))
     flags = _flags(values) | np.where(usable, 0, NOT_A_NUMBER)

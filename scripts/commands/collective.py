@@ -9,6 +9,7 @@ from typing import Annotated
 import numpy as np
 import typer
 from pydantic import ValidationError
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from recspeed.models.spec.collective import (
@@ -119,11 +120,12 @@ def _write(path: Path, results: Sequence[Result]) -> None:
 
 def _show(results: Sequence[Result]) -> None:
     """A table as nccl-tests prints it."""
-    table = Table(title=f"{results[0].op}, {results[0].wire}", title_justify="left")
+    title = f"{results[0].op}, {results[0].wire}; bandwidths in GB/s"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for name in ("chips", "bytes/chip", "engine", "clocks", "ns", "of bound", "algbw", "busbw"):
         table.add_column(name, justify="left" if name == "engine" else "right", no_wrap=True)
     if any(one.crc_errors or one.flits_replayed for one in results):
-        table.add_column("replayed", justify="right", no_wrap=True)
+        table.add_column("replays", justify="right", no_wrap=True)
     for one in results:
         share = f"{one.bound_cycles / one.cycles:.1%}" if one.cycles else "-"
         values = (

@@ -16,20 +16,50 @@ from recspeed.tb.junit import write_junit
 from recspeed.tb.regression import Case, Verdict, all_cases, batches, record_waves, run_batch
 
 EXAMPLE = "Example: recspeed regress --random 1000 --jobs 2 --out build/out/regress"
-BLOCKS = ("memory_channel",)
+BLOCKS = ("memory_channel", "collective")
 BATCH = 20
 WAVEFORMS = 3
 """Failures that get a waveform: a build with waves and a second run cost time."""
 
 
-def run_all(cases: Sequence[Case], jobs: int, verdicts: list[Verdict]) -> None:
+AnyCase = Case | collective_regression.Case
+
+
+def plan(block: str, random: int, seed: int) -> list[AnyCase]:
+    """The cases of a block, or of all. A collective is run for every two memory channels."""
+    cases: list[AnyCase] = []
+    if block != "collective":
+        cases += all_cases(random, seed)
+    if block != "memory_channel":
+        cases += collective_regression.all_cases(random if block != "all" else random // 2, seed)
+    return cases
+
+
+def run_any(batch: Sequence[AnyCase]) -> list[Verdict]:
+    """Run a batch of cases of one build, of whatever block."""
+    if isinstance(batch[0], Case):
+        return run_batch([case for case in batch if isinstance(case, Case)])
+    return collective_regression.run_batch(
+        [case for case in batch if isinstance(case, collective_regression.Case)]
+    )
+
+
+def record_any(case: AnyCase, path: Path) -> None:
+    """Record the waveform of a case, of whatever block."""
+    if isinstance(case, Case):
+        record_waves(case, path)
+    else:
+        collective_regression.record_waves(case, path)
+
+
+def run_all(cases: Sequence[AnyCase], jobs: int, verdicts: list[Verdict]) -> None:
     """Run `cases` in `jobs` processes; `verdicts` grows as batches finish."""
     work = batches(cases, BATCH)
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
     try:
         with progress() as bar:
             task = bar.add_task("regression", total=len(cases))
-            for future in as_completed([pool.submit(run_batch, batch) for batch in work]):
+            for future in as_completed([pool.submit(run_any, batch) for batch in work]):
                 verdicts += future.result()
                 bar.advance(task, len(future.result()))
     finally:
@@ -61,7 +91,7 @@ def report(verdicts: Sequence[Verdict], planned: int, folder: Path) -> None:
 
 
 def regress(
-    block: Annotated[str, typer.Option(help="memory_channel, or all")] = "all",
+    block: Annotated[str, typer.Option(help="memory_channel, collective, or all")] = "all",
     random: Annotated[int, typer.Option(min=0, help="random runs besides the special ones")] = 1000,
     jobs: Annotated[int, typer.Option(min=1, help="processes")] = os.cpu_count() or 1,
     seed: Annotated[int, typer.Option(min=0, help="first seed of the random runs")] = 0,
@@ -76,7 +106,7 @@ def regress(
     """
     if block not in (*BLOCKS, "all"):
         raise UserError(f"--block: unknown block '{block}': expected {', '.join(BLOCKS)} or all")
-    cases = all_cases(random, seed)
+    cases = plan(block, random, seed)
     verdicts: list[Verdict] = []
     try:
         run_all(cases, jobs, verdicts)
@@ -87,7 +117,7 @@ def regress(
         named = {case.name: case for case in cases}
         for verdict in failed[:WAVEFORMS]:
             path = out_folder / "waves" / f"{verdict.name}.vcd"
-            record_waves(named[verdict.name], path)
+            record_any(named[verdict.name], path)
             out.print(f"waveform: {path}", soft_wrap=True, highlight=False)
     if failed:
         raise UserError(f"{len(failed)} of {len(verdicts)} runs failed", CHECK_FAILED)

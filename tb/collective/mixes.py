@@ -79,13 +79,15 @@ def operand(rng: np.random.Generator, item: Collective, rank: int) -> NDArray[np
         return rng.integers(0, 256, total, dtype=np.uint8)
     count = total // item.wire.bytes
     # Mostly numbers of ordinary size, of which some cancel, and now and then any bit pattern.
-    values = (rng.normal(size=count) * 2.0 ** rng.integers(-8, 8)).astype(np.float16)
+    values = (rng.normal(size=count) * 2.0 ** int(rng.integers(-8, 8))).astype(np.float16)
     odd = rng.random(count) < rng.choice((0, 0.01, 0.5))
     values[odd] = rng.integers(0, 1 << 16, int(odd.sum())).astype(np.uint16).view(np.float16)
     if item.wire == WireFormat.FP16:
         return values.view(np.uint8)
     if item.wire == WireFormat.FP32:
-        sums = values.astype(np.float32) * np.float32(rng.integers(1, 64))
+        factor = np.float32(rng.integers(1, 64))
+        with np.errstate(invalid="ignore", over="ignore"):  # infinities and NaN are meant
+            sums = values.astype(np.float32) * factor
         odd = rng.random(count) < rng.choice((0, 0.01))
         bits = rng.integers(0, 1 << 32, int(odd.sum()), dtype=np.uint64).astype(np.uint32)
         sums[odd] = bits.view(np.float32)
