@@ -218,7 +218,7 @@ def test_link_parameters_are_checked(changes, text):
 
 def test_depths_from_both_sides():
     """One flit of depth too few is refused, the exact need is accepted."""
-    need = dict(replay_depth=256, receive_depth=256, report_interval=96)
+    need = {"replay_depth": 256, "receive_depth": 256, "report_interval": 96}
     assert LinkParameters(latency=75, **need).round_trip + 96 == 255
     with pytest.raises(ValidationError, match="at least 257 flits"):
         LinkParameters(latency=76, **need)
