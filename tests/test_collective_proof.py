@@ -3,10 +3,10 @@
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 
-from recspeed.rtl.collective import receiver, transmitter
+from recspeed.rtl.collective import link_proof, receiver, transmitter
 from recspeed.rtl.collective.credits import ReceiveCredits, TransmitCredits
-from recspeed.tb.collective import proof as proof_module
-from recspeed.tb.collective.proof import LinkProof, run_solver, small_link
+from recspeed.rtl.collective.link_proof import LinkProof, small_link
+from recspeed.tb.collective.solver import run_solver
 
 DEPTH = 20
 """Clocks; the cover test shows that three deliveries and two replays fit into fewer."""
@@ -73,7 +73,7 @@ def test_accepting_any_number_fails(monkeypatch):
             super().__init__(*arguments)
 
     honest = receiver.Receiver
-    monkeypatch.setattr(proof_module, "Receiver", Gullible)
+    monkeypatch.setattr(link_proof, "Receiver", Gullible)
     proof = run_solver(LinkProof(small_link()), DEPTH)
     assert not proof.holds
     assert "Assert failed" in proof.log
