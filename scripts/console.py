@@ -14,8 +14,16 @@ USAGE_ERROR = 2
 CHECK_FAILED = 1
 INTERRUPTED = 130
 
-out = Console()
-err = Console(stderr=True)
+
+class PipedConsole(Console):
+    """Rich's console, but a reader that has gone away is an exception rather than an exit."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
+out = PipedConsole()
+err = PipedConsole(stderr=True)
 
 
 class UserError(Exception):
@@ -74,5 +82,7 @@ def whole_file(path: Path) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and not isinstance(error, BrokenPipeError):
             reason = error.strerror or str(error)
+            if isinstance(error, FileExistsError | NotADirectoryError):
+                reason = f"{path.parent} is no folder"
             raise UserError(f"{path}: cannot be written: {reason}", CHECK_FAILED) from None
         raise

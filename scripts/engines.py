@@ -61,10 +61,19 @@ def run_channel(engine: Engine, run: ChannelRun, *, record_commands: bool = True
 
 
 def channel_bound(preset: MemoryPreset, size: int, settings: RunSettings) -> tuple[float, str]:
-    """`(clocks, limiter)`: the JEDEC bound per random row visit of a vector of `size` bytes."""
+    """`(clocks, limiter)`: the JEDEC bound per random row visit of a vector of `size` bytes.
+
+    Raises
+    ------
+    UserError
+        For a preset whose refresh leaves no clock.
+    """
     from recspeed.models.bounds import visit_bound
 
-    bound = visit_bound(preset, size, refresh=settings.refresh_group > 0)
+    try:
+        bound = visit_bound(preset, size, refresh=settings.refresh_group > 0)
+    except ValueError as error:
+        raise UserError(str(error)) from None
     return float(bound.clocks), bound.limiter
 
 

@@ -16,7 +16,6 @@ from recspeed.models.spec.engine import (
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.registers import Counter
 from recspeed.models.spec.run import ChannelResult, ChannelRun
-from recspeed.models.spec.toml import SpecificationError
 from recspeed.models.traces.trace import Trace
 from recspeed.scripts.console import CHECK_FAILED, UserError
 
@@ -138,8 +137,8 @@ def bytes_read(run: ChannelRun) -> int:
     return int(sizes[tables[read]].sum())
 
 
-def check_fatal(trace: Trace, result: ChannelResult) -> None:
-    """Raise the fatal lookup of a run, with its place and the range that it should be in."""
+def check_fatal(trace: Trace, result: ChannelResult, where: str) -> None:
+    """Raise the fatal lookup of a run of trace `where`: its place, and the range expected."""
     counters = result.counters
     if not counters[Counter.ERROR]:
         return
@@ -149,7 +148,7 @@ def check_fatal(trace: Trace, result: ChannelResult) -> None:
     index = counters[Counter.ERROR_INDEX]
     index -= (1 << 64) if index >> 63 else 0
     raise UserError(
-        f"{trace.place(position)}: row {index} is out of range; expected 0 to "
+        f"{where}: {trace.place(position)}: row {index} is out of range; expected 0 to "
         f"{int(trace.rows[table]) - 1}",
         CHECK_FAILED,
     )
@@ -162,7 +161,7 @@ def pooled_array(
 
     Raises
     ------
-    SpecificationError
+    UserError
         When a beat is missing or came twice: a fault of the engine that made `result`.
     """
     columns = np.concatenate([[0], np.cumsum(trace.dims)])
@@ -177,6 +176,8 @@ def pooled_array(
     sample = np.broadcast_to(sample_of[:, None], column.shape)[valid]
     np.add.at(taken, (sample, column[valid]), 1)
     if not (taken == 1).all():
-        raise SpecificationError(f"{int((taken != 1).sum())} pooled elements missing or repeated")
+        raise UserError(
+            f"{int((taken != 1).sum())} pooled elements are missing or came twice", CHECK_FAILED
+        )
     bits[sample, column[valid]] = result.lanes[valid].astype(bits.dtype)
     return bits.view(np.float16 if output == "fp16" else np.float32)

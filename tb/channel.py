@@ -42,14 +42,25 @@ class ChannelError(RuntimeError):
     """A run that did not end as a run must: watchdog, or a broken stream law."""
 
 
+_built: dict[tuple[str, str, bool], toolchain.Simulator] = {}
+"""Simulators that this process has built, by preset, parameters and waves."""
+
+
 def build_channel(
     preset: MemoryPreset, parameters: EngineParameters, *, waves: bool = False
 ) -> toolchain.Simulator:
-    """The simulator of a channel of `preset`, from the cache where it is there."""
+    """The simulator of a channel of `preset`, from the cache where it is there.
+
+    Within one process the Verilog is generated once.
+    """
+    key = (preset.model_dump_json(), parameters.model_dump_json(), waves)
+    if key in _built:
+        return _built[key]
     with tempfile.TemporaryDirectory(prefix="recspeed-") as scratch:
         source = Path(scratch) / f"{TOPLEVEL}.v"
         source.write_text(generate(ChannelHarness(preset, parameters), TOPLEVEL))
-        return toolchain.build(TOPLEVEL, [PEERS[0], source, PEERS[1]], waves=waves)
+        _built[key] = toolchain.build(TOPLEVEL, [PEERS[0], source, PEERS[1]], waves=waves)
+    return _built[key]
 
 
 def register_writes(run: ChannelRun) -> list[tuple[int, int]]:

@@ -142,6 +142,13 @@ def test_refresh_groups(group):
     assert result.counters[Counter.REFRESHES] == group  # between tREFI and twice that
 
 
+def test_all_64_table_descriptors():
+    rng = np.random.default_rng(6)
+    sizes = [4 * int(size) for size in rng.integers(1, 257, 64)]
+    bags = [(table, rng.integers(0, 1000, 3).tolist()) for table in rng.permutation(64).tolist()]
+    check(table_run(sizes, bags))
+
+
 def test_debt_of_refreshes():
     """Drains longer than the slack of an interval: a refresh falls due before the last ends."""
     check(uniform_run(preset_with("much-refresh", tREFI=360), 64, 60, refresh_group=1))

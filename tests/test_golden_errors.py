@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from golden_runs import differences, preset_with, random_run, uniform_run
 
+from recspeed.models.chip import channel
 from recspeed.models.chip.channel import EndlessRunError, simulate_channel
 from recspeed.models.compiled import sources_fingerprint
 from recspeed.models.dram.front_end import MAXIMUM_WHEEL
@@ -148,6 +149,15 @@ def test_run_of_many_chunks_of_clocks():
     assert (np.diff(result.commands["cycle"]) >= 0).all()
     assert counters[Counter.ACTIVATES] == 50_000
     assert counters[Counter.READS] == 100_000
+
+
+def test_size_of_chunks_does_not_matter(monkeypatch):
+    """Chunks of 64 clocks, and a log with so many refreshes that it has to grow."""
+    run = uniform_run(preset_with("much-refresh", tREFI=360), 64, 2000, refresh_group=1)
+    whole = simulate_channel(run)
+    monkeypatch.setattr(channel, "CHUNK_CLOCKS", 64)
+    assert whole.counters[Counter.REFRESHES] > 4 * 64
+    assert differences(whole, simulate_channel(run)) == []
 
 
 def test_fingerprint_changes_with_any_source(tmp_path):

@@ -142,21 +142,24 @@ def _patience(run: ChannelRun) -> int:
 
 def _run_to_end(run, states, transfer_cycle, record) -> np.ndarray:
     """Run the clock loop until done; the commands in the order of the log."""
-    buffer = np.zeros(2 * CHUNK_CLOCKS if record else 0, dtype=COMMAND_LOG)
-    logs = []
     loop = states[3]
+    bursts = np.array([table.bursts(run.preset) for table in run.tables], dtype=np.int64)
+    most = len(run.indices) + int((bursts[run.bag_tables] * run.bag_lengths).sum())
+    # Pages that nothing is written to take no memory: the log may be larger than it comes to be.
+    log = np.empty(most + 4 * CHUNK_CLOCKS if record else 0, dtype=COMMAND_LOG)
     patience = _patience(run)
     bags = (run.bag_tables, run.bag_lengths, run.indices)
     while not loop["finished"][0]:
-        run_clocks(states, *bags, transfer_cycle, buffer, record, CHUNK_CLOCKS)
-        logs.append(buffer[: loop["logged"][0]].copy())
+        if record and len(log) - loop["logged"][0] < 2 * CHUNK_CLOCKS:
+            log = np.concatenate((log, np.empty(len(log), dtype=COMMAND_LOG)))
+        run_clocks(states, *bags, transfer_cycle, log, record, CHUNK_CLOCKS)
         if loop["t"][0] - loop["progress"][0] > patience and not loop["finished"][0]:
             raise EndlessRunError(
                 f"the run cannot end: nothing has moved from clock {loop['progress'][0]} "
                 f"to clock {loop['t'][0]}"
             )
-    log = np.concatenate(logs)
     # What was decided in the last clock would be on the bus when the run is done.
+    log = log[: loop["logged"][0]]
     return log[log["cycle"] < loop["t"][0]]
 
 

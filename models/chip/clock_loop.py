@@ -28,7 +28,7 @@ LOOP = np.dtype(
     + [("causes", "<i8", (len(Counter),))]
 )
 """`t`: the next clock. `progress`: the latest clock in which an item, a command other than REF or a
-result moved. `logged`: commands in the log buffer. `causes`: clocks of each counter."""
+result moved. `logged`: commands in the log. `causes`: clocks of each counter."""
 
 
 def loop_state() -> np.ndarray:
@@ -52,10 +52,10 @@ def _compile(fingerprint: int):
     def run_clocks(
         states, bag_tables, bag_lengths, indices, transfer_cycle, log, record_commands, clocks
     ):
-        """Run `clocks` clocks, or until done; the log buffer must hold two commands for each."""
+        """Run `clocks` clocks, or until done; the log must have room for two commands in each."""
         _ = fingerprint
         fe, issue, out, loop = states[0][0], states[1][0], states[2][0], states[3][0]
-        logged = 0
+        logged = loop.logged
         for t in range(loop.t, loop.t + clocks):
             loop.t = t
             completed = start_of_clock(fe, t)

@@ -152,7 +152,7 @@ class StackProfile:
         ids = self.ids if self.ids is not None else np.arange(rows, dtype=np.int64)
         if len(ids) == 0 or int(ids.min()) < 0 or int(ids.max()) >= rows:
             raise TraceError(
-                f"stack profile: ids {ids.min(initial=0)} to {ids.max(initial=0)}; expected 0 to "
+                f"stack profile: ids {min(ids, default=0)} to {max(ids, default=0)}; expected 0 to "
                 f"{rows - 1}, the table's rows"
             )
         return _LruStack(self, ids, generator).draw

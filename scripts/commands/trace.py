@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import box
 from rich.table import Table
 
 from recspeed.models.traces import dlrm
@@ -132,9 +133,9 @@ def _distribution(law: Law, q: float, s: float, profile: Path | None) -> Distrib
 
 def _statistics_table(trace: Trace, figures: list[TableStatistics], path: Path) -> Table:
     title = f"{path.name}: {trace.tables} tables, batch of {trace.batch}"
-    table = Table(title=title, title_justify="left")
-    columns = ("table", "rows", "dim", "lookups", "per bag: min", "mean", "p99", "max")
-    columns += ("empty bags", "unique rows", "reuse", "top 1 %", "duplicates", "out of range")
+    table = Table(title=title, title_justify="left", box=box.SIMPLE, padding=(0, 0))
+    columns = ("table", "rows", "dim", "lookups", "mean", "max", "empty", "unique", "reuse")
+    columns += ("twice", "outside")
     for column in columns:
         table.add_column(column, justify="right")
     for figure in figures:
@@ -143,19 +144,16 @@ def _statistics_table(trace: Trace, figures: list[TableStatistics], path: Path) 
             str(figure.rows),
             str(figure.dim),
             str(figure.lookups),
-            str(figure.pooling_minimum),
             f"{figure.pooling_mean:.1f}",
-            f"{figure.pooling_p99:.0f}",
             str(figure.pooling_maximum),
             str(figure.empty_bags),
             str(figure.unique_rows),
             f"{figure.reuse:.2f}",
-            f"{figure.top_percent_share:.1%}",
             str(figure.duplicates),
             str(figure.out_of_range),
         )
     table.caption = (
-        "reuse: lookups per unique row; top 1 %: share of the most popular 1 % of unique rows; "
-        "duplicates: within a bag"
+        "mean, max: lookups per bag; empty: bags; unique: rows; reuse: lookups per unique row; "
+        "twice: lookups repeated in a bag; outside: lookups out of range. --json has more."
     )
     return table

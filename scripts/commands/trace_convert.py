@@ -8,6 +8,7 @@ import typer
 
 from recspeed.models.traces import criteo, dlrm
 from recspeed.models.traces.convert import RowMap, join_tables, map_rows, uniform_offsets
+from recspeed.models.traces.stack_distance import stack_profile
 from recspeed.models.traces.trace import Trace, load_trace, save_trace
 from recspeed.scripts.console import UserError, out, progress, whole_file
 from recspeed.scripts.options import numbers
@@ -18,6 +19,7 @@ class Form(StrEnum):
 
     DLRM = "dlrm"
     DLRM_BINARY = "dlrm-binary"
+    DLRM_PROFILE = "dlrm-profile"
     CRITEO = "criteo"
     NPZ = "npz"
 
@@ -51,7 +53,11 @@ def convert(
     ],
     out_path: OutOption,
     target: Annotated[
-        Form, typer.Option("--to", help="npz, or one table as dlrm or dlrm-binary.")
+        Form,
+        typer.Option(
+            "--to",
+            help="npz, or one table as dlrm, dlrm-binary or its stack-distance dlrm-profile.",
+        ),
     ] = Form.NPZ,
     lookups_per_bag: Annotated[
         int, typer.Option(min=1, help="dlrm: lookups of each bag; the last bag holds the rest.")
@@ -72,6 +78,10 @@ def convert(
     ] = None,
 ) -> None:
     """Convert dlrm's one-table traces (text or binary) or Criteo's click logs, or write dlrm's."""
+    if form is Form.DLRM_PROFILE:
+        raise UserError(
+            "--from dlrm-profile: a profile is no trace; expected trace generate with --profile"
+        )
     chosen = numbers(table, "--table", 0) if table is not None else None
     if form in (Form.CRITEO, Form.NPZ) and len(sources) != 1:
         raise UserError(f"--from {form}: {len(sources)} files; expected one")
@@ -84,7 +94,7 @@ def convert(
     if target is Form.NPZ:
         write_trace(trace, out_path)
     elif target is Form.CRITEO:
-        raise UserError("--to criteo: expected npz, dlrm or dlrm-binary")
+        raise UserError("--to criteo: expected npz or a form of dlrm")
     else:
         _write_dlrm(trace, chosen, target, out_path)
 
@@ -160,6 +170,11 @@ def _write_dlrm(trace: Trace, chosen: list[int] | None, target: Form, path: Path
     with whole_file(path) as temporary:
         if target is Form.DLRM:
             temporary.write_text(dlrm.text_trace(ids))
+        elif target is Form.DLRM_PROFILE:
+            temporary.write_text(dlrm.profile_text(stack_profile(ids)))
         else:
             temporary.write_bytes(dlrm.binary_trace(ids))
-    out.print(f"{path}: {len(ids)} row ids of table {tables[0]}", highlight=False, soft_wrap=True)
+    what = "profile" if target is Form.DLRM_PROFILE else "row ids"
+    out.print(
+        f"{path}: {what} of table {tables[0]}, {len(ids)} lookups", highlight=False, soft_wrap=True
+    )

@@ -246,7 +246,7 @@ def _legend(drawn, grid, measured: Sequence[Measured]) -> None:
         loc="center",
         ncols=len(handles),
         frameon=False,
-        fontsize=13.5,
+        fontsize=13,
         columnspacing=1.1,
         handlelength=1.7,
         handletextpad=0.5,
