@@ -123,9 +123,21 @@ BROKEN = {
 }
 
 
+def test_a_flit_that_was_on_its_way_when_its_acknowledgement_came(link):
+    """Three clocks after the report a replayed flit is still lawful, four clocks after it is not."""
+    arrived = link.clock
+    link.clock = arrived + 2
+    link.send(FORWARD, flit(Kind.DATA, 2, 102))
+    assert link.reported == ""
+    link.clock = arrived + 3
+    link.send(FORWARD, flit(Kind.DATA, 2, 102))
+    assert "a flit is replayed that is acknowledged" in link.reported
+
+
 @pytest.mark.parametrize("law", BROKEN)
 def test_every_broken_law_is_named(link, law):
     wire, bits = BROKEN[law]
+    link.clock += 9
     link.send(wire, bits)
     assert law in link.reported
     assert f"on wire {wire} at cycle {link.clock}" in link.reported

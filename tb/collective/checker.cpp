@@ -14,6 +14,8 @@ namespace {
 constexpr int64_t kNumbers = 4096;
 constexpr size_t kFlitBytes = 68;
 constexpr int kMaximumReports = 20;
+// Clocks after the arrival of a report in which a flit that was already chosen may still appear.
+constexpr int64_t kReaction = 3;
 enum Kind { kIdle = 0, kData = 1, kHead = 2, kControl = 3, kInit = 4 };
 
 using Flit = std::array<uint8_t, kFlitBytes>;
@@ -27,6 +29,8 @@ struct Direction {
     int64_t told_ack = 0;   // last report of its receiver, as sent
     int64_t told_limit = 0;
     std::map<int64_t, Flit> unacked;
+    std::map<int64_t, Flit> just_acked;  // by the report that arrived in clock `acked_at`
+    int64_t acked_at = 0;
 };
 
 std::map<int, Direction> directions;
@@ -92,7 +96,11 @@ void check_body(int id, int64_t cycle, const Flit &flit, const Fields &fields) {
         ++direction.next;
         return;
     }
-    const auto original = direction.unacked.find(number);
+    auto original = direction.unacked.find(number);
+    if (original == direction.unacked.end() && cycle - direction.acked_at <= kReaction) {
+        original = direction.just_acked.find(number);
+        if (original == direction.just_acked.end()) original = direction.unacked.end();
+    }
     if (number > direction.next) violate(id, cycle, "a sequence number was skipped");
     else if (original == direction.unacked.end())
         violate(id, cycle, "a flit is replayed that is acknowledged");
@@ -138,7 +146,7 @@ void collective_check_sent(int id, int back, long long cycle, const svBitVecVal 
         check_report(id, back, cycle, flit, fields);
 }
 
-void collective_check_delivered(int id, int back, long long, const svBitVecVal *bits) {
+void collective_check_delivered(int id, int back, long long cycle, const svBitVecVal *bits) {
     const Flit flit = flit_of(bits);
     if (remainder_of(flit) != 0) return;
     const Fields fields = fields_of(flit);
@@ -152,7 +160,11 @@ void collective_check_delivered(int id, int back, long long, const svBitVecVal *
         const int64_t ack = unwrap(fields.ack, other.acked);
         const int64_t limit = unwrap(fields.limit, other.limit, kNumbers / 4);
         if (ack > other.acked && ack <= other.next) {
-            other.unacked.erase(other.unacked.begin(), other.unacked.lower_bound(ack));
+            if (cycle - other.acked_at > kReaction) other.just_acked.clear();
+            const auto end = other.unacked.lower_bound(ack);
+            other.just_acked.insert(other.unacked.begin(), end);
+            other.unacked.erase(other.unacked.begin(), end);
+            other.acked_at = cycle;
             other.acked = ack;
         }
         if (limit > other.limit) other.limit = limit;
