@@ -44,11 +44,15 @@ class Case:
 
 
 def tiny_build(chips: int) -> Build:
-    """Buffers so small that credits, window and timeouts are felt all the time."""
+    """Buffers so small that credits and timeouts are felt all the time.
+
+    With an odd number of chips the receive buffers are larger than the replay buffers, so that the
+    window binds; otherwise credits bind first.
+    """
     link = LinkParameters(
         latency=7,
         replay_depth=16,
-        receive_depth=16,
+        receive_depth=32 if chips % 2 else 16,
         report_interval=4,
         status_interval=32,
         full_rate=False,
