@@ -124,7 +124,7 @@ BROKEN = {
 
 
 def test_a_flit_that_was_on_its_way_when_its_acknowledgement_came(link):
-    """Three clocks after the report a replayed flit is still lawful, four clocks after it is not."""
+    """Three clocks after the report a replayed flit is lawful, four clocks after it is not."""
     arrived = link.clock
     link.clock = arrived + 2
     link.send(FORWARD, flit(Kind.DATA, 2, 102))

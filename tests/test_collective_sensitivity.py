@@ -1,7 +1,7 @@
 """The mixes that RTL and golden model are compared on notice every constant that is off by one.
 
-Too slow is as wrong as too early: a link whose timer, depth or limit differs by one clock or flit in
-either direction must show in some clock or counter of the mixes of the two small systems.
+Too slow is as wrong as too early: a link whose timer, depth or limit differs by one clock or flit
+in either direction must show in some clock or counter of the mixes of the two small systems.
 """
 
 import pytest
