@@ -7,7 +7,7 @@ from recspeed.models.collective import engine as e
 from recspeed.models.collective import link as k
 from recspeed.models.compiled import sources_fingerprint
 
-_DATA, _HEAD = e._DATA, e._HEAD
+DATA_KIND, HEAD_KIND = e.DATA_KIND, e.HEAD_KIND
 REMEMBERED = 8192
 """Flits of a wire whose kind is remembered: more than ever are unacknowledged or unread."""
 
@@ -123,7 +123,7 @@ def _chip_clock(
             head = e.head_of(chip, port, rank)
             for field in range(6):
                 heads[rank, peer, end[k.NEXT] % REMEMBERED, field] = head[field]
-        k.emit(end, choice, _HEAD if is_head else _DATA, kinds[rank, peer], flit, p)
+        k.emit(end, choice, HEAD_KIND if is_head else DATA_KIND, kinds[rank, peer], flit, p)
         wire = rank * chips + peer
         _put_on_wire(
             flit,

@@ -58,7 +58,7 @@ DESCRIPTOR_FIELDS = 6
 LOCAL_PORT = 15
 """Number of the local write port among a chip's write ports."""
 
-_DATA, _HEAD = int(Kind.DATA), int(Kind.HEAD)
+DATA_KIND, HEAD_KIND = int(Kind.DATA), int(Kind.HEAD)
 _REDUCE_SCATTER, _ALL_REDUCE = int(Operation.REDUCE_SCATTER), int(Operation.ALL_REDUCE)
 _FP16, _FP32 = int(WireFormat.FP16), int(WireFormat.FP32)
 _BAD_OPERATION, _BAD_SEQUENCE = int(EngineError.OPERATION), int(EngineError.SEQUENCE_ID)
@@ -181,7 +181,7 @@ def receive_summed(chip, port):
 def receive_data(port, end, kinds):
     """Whether a DATA flit is at a receive engine that waits for one."""
     here = end[POPPED] < end[EXPECTED]
-    return port[RECEIVE_STATE] == BODY and here and kinds[end[POPPED] % len(kinds)] == _DATA
+    return port[RECEIVE_STATE] == BODY and here and kinds[end[POPPED] % len(kinds)] == DATA_KIND
 
 
 @njit(error_model="numpy")
@@ -190,7 +190,7 @@ def receive_error(chip, port, end, kinds, heads, peer):
     if port[RECEIVE_STATE] == IDLE or end[POPPED] >= end[EXPECTED]:
         return 0
     place = end[POPPED] % len(kinds)
-    is_head = kinds[place] == _HEAD
+    is_head = kinds[place] == HEAD_KIND
     if is_head != (port[RECEIVE_STATE] == HEAD):
         return _FRAMING
     if not is_head:
