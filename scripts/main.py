@@ -21,6 +21,9 @@ COMMAND_MODULES: tuple[str, ...] = (
     "trace",
     "verilog",
     "regress",
+    "reproduce",
+    "simulate",
+    "serve",
     "bench",
 )
 """Modules of `recspeed.scripts.commands`, in the order that `--help` lists them.
