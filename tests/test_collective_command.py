@@ -90,7 +90,7 @@ def test_rtl_agrees(tmp_path):
     """A short latency keeps the simulation short; the command compares every clock and byte."""
     path = tmp_path / "rtl.json"
     done = recspeed("--op", "reduce_scatter", "--chips", 2, "--bytes", 6000, "--latency", 1,
-                    "--engine", "rtl,golden,bound", "--error-rate", 0.01,
+                    "--engine", "rtl,golden,bound", "--error-rate", 0.1,
                     "--out", path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     rtl, golden, _ = json.loads(path.read_text())
