@@ -17,6 +17,7 @@ COMMAND_MODULES: tuple[str, ...] = (
     "characterize",
     "pool",
     "dram",
+    "collective",
     "trace",
     "verilog",
     "regress",

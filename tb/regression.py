@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
 
 from recspeed.models.chip.channel import simulate_channel
 from recspeed.models.dram.run import simulate_dram
@@ -146,9 +146,26 @@ def all_cases(
     return cases
 
 
-def batches(cases: Sequence[Case], size: int) -> list[list[Case]]:
+class Named(Protocol):
+    """Something with a name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+class Buildable(Protocol):
+    """A case of any block's regression: it runs on a build."""
+
+    @property
+    def build(self) -> Named: ...
+
+
+AnyCase = TypeVar("AnyCase", bound=Buildable)
+
+
+def batches(cases: Sequence[AnyCase], size: int) -> list[list[AnyCase]]:
     """Cases in batches of at most `size`, each of one build."""
-    grouped: dict[str, list[Case]] = {}
+    grouped: dict[str, list[AnyCase]] = {}
     for case in cases:
         grouped.setdefault(case.build.name, []).append(case)
     return [

@@ -1,8 +1,11 @@
 """Sweeps: axes, grids, several processes, refusals."""
 
+from concurrent.futures import ProcessPoolExecutor
+
 import pytest
 
 from recspeed.models.performance import presets
+from recspeed.models.performance import sweep as sweep_module
 from recspeed.models.performance.errors import SpecificationError
 from recspeed.models.performance.model import evaluate
 from recspeed.models.performance.placement import parse_placement
@@ -142,3 +145,20 @@ def test_derived_latency_is_swept_per_link() -> None:
     _, changed = PARAMETERS["latency"].apply(SMALL, hls, 3.0)
     assert changed.interconnect.link_latency_us == 3.0
     assert changed.interconnect.latency("all-to-all", 8) == pytest.approx(6.5e-6)
+
+
+def test_a_closed_sweep_drops_what_is_queued(monkeypatch: pytest.MonkeyPatch) -> None:
+    submitted = []
+
+    class Recorded(ProcessPoolExecutor):
+        def submit(self, *arguments, **more):
+            submitted.append(super().submit(*arguments, **more))
+            return submitted[-1]
+
+    monkeypatch.setattr(sweep_module, "ProcessPoolExecutor", Recorded)
+    stream = run(sweep("latency=0.5:10us:400", "bandwidth=100:1000:400"), 2)
+    next(stream)
+    stream.close()
+    assert len(submitted) == 320
+    assert all(future.done() for future in submitted)
+    assert sum(future.cancelled() for future in submitted) > 160

@@ -8,7 +8,7 @@ import itertools
 import math
 import re
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -272,7 +272,7 @@ def evaluate_chunk(sweep: Sweep, chunk: int) -> list[list[float | str]]:
 
 def run(
     sweep: Sweep, jobs: int, chunks: Iterable[int] | None = None
-) -> Iterator[tuple[int, list[list[float | str]]]]:
+) -> Generator[tuple[int, list[list[float | str]]], None, None]:
     """Yield (chunk, rows) as they finish, in any order, from `jobs` processes.
 
     `chunks` restricts the work, for a sweep that continues. With one job or one chunk the work
@@ -289,10 +289,11 @@ def run(
     ignore = (signal.SIGINT, signal.SIG_IGN)
     # Fresh processes: a fork would copy the threads of a progress bar in whatever state they are.
     fresh = get_context("spawn")
-    with ProcessPoolExecutor(workers, fresh, signal.signal, ignore) as pool:
+    pool = ProcessPoolExecutor(workers, fresh, signal.signal, ignore)
+    try:
         futures = {pool.submit(evaluate_chunk, sweep, chunk): chunk for chunk in wanted}
-        try:
-            for future in as_completed(futures):
-                yield futures[future], future.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:
+        # Not `with`: its own shutdown would let everything that is queued run first.
+        pool.shutdown(wait=True, cancel_futures=True)

@@ -11,9 +11,12 @@ import typer
 from rich.table import Table
 
 from recspeed.scripts.console import CHECK_FAILED, UserError, out, progress, whole_file
+from recspeed.tb.collective import regression as collective_regression
 from recspeed.tb.junit import write_junit
 from recspeed.tb.regression import (
-    BLOCKS,
+    BLOCKS as MEMORY_BLOCKS,
+)
+from recspeed.tb.regression import (
     FRONT_END_RANDOM,
     Block,
     Case,
@@ -25,19 +28,50 @@ from recspeed.tb.regression import (
 )
 
 EXAMPLE = "Example: recspeed regress --random 1000 --jobs 2 --out build/out/regress"
+BLOCKS = (*MEMORY_BLOCKS, "collective")
+COLLECTIVE_RANDOM = 500
 BATCH = 20
 WAVEFORMS = 3
 """Failures that get a waveform: a build with waves and a second run cost time."""
 
 
-def run_all(cases: Sequence[Case], jobs: int, verdicts: list[Verdict]) -> None:
+AnyCase = Case | collective_regression.Case
+
+
+def plan(block: str, random: int, mixes: int, collectives: int, seed: int) -> list[AnyCase]:
+    """The cases of a block, or of all."""
+    memory: list[Block] = [name for name in MEMORY_BLOCKS if block in (name, "all")]
+    cases: list[AnyCase] = list(all_cases(memory, random, mixes, seed))
+    if block in ("collective", "all"):
+        cases += collective_regression.all_cases(collectives, seed)
+    return cases
+
+
+def run_any(batch: Sequence[AnyCase]) -> list[Verdict]:
+    """Run a batch of cases of one build, of whatever block."""
+    if isinstance(batch[0], Case):
+        return run_batch([case for case in batch if isinstance(case, Case)])
+    return collective_regression.run_batch(
+        [case for case in batch if isinstance(case, collective_regression.Case)]
+    )
+
+
+def record_any(case: AnyCase, path: Path) -> None:
+    """Record the waveform of a case, of whatever block."""
+    if isinstance(case, Case):
+        record_waves(case, path)
+    else:
+        collective_regression.record_waves(case, path)
+
+
+def run_all(cases: Sequence[AnyCase], jobs: int, verdicts: list[Verdict]) -> None:
     """Run `cases` in `jobs` processes; `verdicts` grows as batches finish."""
     work = batches(cases, BATCH)
     pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
     try:
         with progress() as bar:
             task = bar.add_task("regression", total=len(cases))
-            for future in as_completed([pool.submit(run_batch, batch) for batch in work]):
+            for future in as_completed([pool.submit(run_any, batch) for batch in work]):
                 verdicts += future.result()
                 bar.advance(task, len(future.result()))
     finally:
@@ -74,6 +108,9 @@ def regress(
     mixes: Annotated[
         int, typer.Option(min=0, help="random mixes of each DRAM front-end")
     ] = FRONT_END_RANDOM,
+    collectives: Annotated[
+        int, typer.Option(min=0, help="random mixes of collectives")
+    ] = COLLECTIVE_RANDOM,
     jobs: Annotated[int, typer.Option(min=1, help="processes")] = os.cpu_count() or 1,
     seed: Annotated[int, typer.Option(min=0, help="first seed of the random runs")] = 0,
     waves: Annotated[bool, typer.Option(help="waveforms of the first failures")] = True,
@@ -87,8 +124,7 @@ def regress(
     """
     if block not in (*BLOCKS, "all"):
         raise UserError(f"--block: unknown block '{block}': expected {', '.join(BLOCKS)} or all")
-    chosen: list[Block] = [name for name in BLOCKS if block in (name, "all")]
-    cases = all_cases(chosen, random, mixes, seed)
+    cases = plan(block, random, mixes, collectives, seed)
     verdicts: list[Verdict] = []
     try:
         run_all(cases, jobs, verdicts)
@@ -99,7 +135,7 @@ def regress(
         named = {case.name: case for case in cases}
         for verdict in failed[:WAVEFORMS]:
             path = out_folder / "waves" / f"{verdict.name}.vcd"
-            record_waves(named[verdict.name], path)
+            record_any(named[verdict.name], path)
             out.print(f"waveform: {path}", soft_wrap=True, highlight=False)
     if failed:
         raise UserError(f"{len(failed)} of {len(verdicts)} runs failed", CHECK_FAILED)

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -57,12 +58,14 @@ def collect(sweep: sweeps.Sweep, jobs: int, folder: Path) -> Rows:
         out.print(f"continuing: {len(chunks)} of {sweep.chunks} chunks were finished before")
     with progress() as bar:
         task = bar.add_task("sweep", total=sweep.chunks, completed=len(chunks))
-        for chunk, rows in sweeps.run(sweep, jobs, missing):
-            chunks[chunk] = rows
-            if sweep.chunks > 1:
-                with whole_file(parts / f"chunk-{chunk}.json") as temporary:
-                    temporary.write_text(json.dumps(rows))
-            bar.advance(task)
+        # Closed at once when interrupted: what is queued must not run on until the program ends.
+        with closing(sweeps.run(sweep, jobs, missing)) as finished:
+            for chunk, rows in finished:
+                chunks[chunk] = rows
+                if sweep.chunks > 1:
+                    with whole_file(parts / f"chunk-{chunk}.json") as temporary:
+                        temporary.write_text(json.dumps(rows))
+                bar.advance(task)
     if parts.exists():
         for path in parts.glob("*.json"):
             path.unlink()

@@ -1,0 +1,261 @@
+"""`recspeed collective`: a collective operation of n chips, by RTL, golden model or bound."""
+
+import json
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from pydantic import ValidationError
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from recspeed.models.spec.collective import (
+    MAXIMUM_CHIPS,
+    MINIMUM_CHIPS,
+    CollectiveParameters,
+    Operation,
+    WireFormat,
+)
+from recspeed.models.spec.collective_run import Collective
+from recspeed.models.spec.toml import describe
+from recspeed.scripts.collective_runs import Result, equal_collective, make_job, run_job
+from recspeed.scripts.console import UserError, out, progress, whole_file
+from recspeed.scripts.options import Engine, SeedOption, engines, numbers
+from recspeed.scripts.reports.collective_plot import collective_png
+
+EXAMPLE = (
+    "Example: recspeed collective --op all_to_all --chips 16 --bytes 160000 "
+    "--engine rtl,golden,bound --out a2a.json"
+)
+MAXIMUM_BYTES = 1 << 26
+"""Bytes per chip: 1 MB for each of 16 peers, and then some."""
+
+SWEEP_BYTES = tuple(1 << power for power in range(6, 21, 2))
+SWEEP_CHIPS = (2, 4, 6, 8, 16)
+
+
+class OperationName(StrEnum):
+    """The operations as written on the command line."""
+
+    ALL_TO_ALL = "all_to_all"
+    REDUCE_SCATTER = "reduce_scatter"
+    ALL_GATHER = "all_gather"
+    ALL_REDUCE = "all_reduce"
+
+
+class WireName(StrEnum):
+    """The wire formats as written on the command line."""
+
+    FP16 = "fp16"
+    FP32 = "fp32"
+    EXACT = "exact"
+
+
+def _parameters(chips: int, latency: float) -> CollectiveParameters:
+    try:
+        return CollectiveParameters(chips=chips, latency_nanoseconds=latency)
+    except ValidationError as error:
+        raise UserError(describe(error, "--chips, --latency")) from None
+
+
+def _per_peer(path: Path, operation: Operation, chips: int, wire: WireFormat) -> Collective:
+    """Read sizes per peer.
+
+    Raises
+    ------
+    UserError
+        Naming the file and what is wrong with it.
+    """
+    try:
+        rows = [line.replace(",", " ").split() for line in path.read_text().splitlines()]
+        rows = [row for row in rows if row]
+        sizes = [[int(word) for word in row] for row in rows]
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text"
+        raise UserError(f"--per-peer {path}: {reason}") from None
+    except ValueError:
+        raise UserError(f"--per-peer {path}: expected whole numbers of bytes") from None
+    expected = chips if operation == Operation.ALL_TO_ALL else 1
+    if len(sizes) != expected or any(len(row) != chips for row in sizes):
+        raise UserError(
+            f"--per-peer {path}: expected {expected} line(s) of {chips} sizes for "
+            f"{operation.name.lower()} on {chips} chips"
+        )
+    lengths = np.array(sizes, np.int64)
+    if lengths.min() < 0 or lengths.sum(axis=1).max() > MAXIMUM_BYTES:
+        raise UserError(
+            f"--per-peer {path}: expected sizes from 0 up, at most {MAXIMUM_BYTES} bytes per chip"
+        )
+    if operation.reduces:
+        if (lengths % 2).any():
+            raise UserError(f"--per-peer {path}: FP16 elements take 2 bytes; expected even sizes")
+        lengths = lengths // 2 * wire.bytes
+    if operation == Operation.ALL_GATHER:
+        lengths = np.tile(lengths.T, (1, chips))
+    lengths = np.broadcast_to(lengths, (chips, chips)).copy()
+    return Collective(operation, lengths, np.zeros(chips, np.int64), wire)
+
+
+def _held(item: Collective) -> list[int]:
+    """Bytes that each chip holds before the operation."""
+    scale = item.wire.bytes // 2 if item.operation.reduces else 1
+    return [sum(item.input_blocks(rank)) // scale for rank in range(item.chips)]
+
+
+def _dump(folder: Path, stem: str, arrays: Sequence[np.ndarray]) -> None:
+    for rank, array in enumerate(arrays):
+        with whole_file(folder / f"{stem}_{rank}.npy") as path, path.open("wb") as file:
+            np.save(file, array)
+
+
+def _write(path: Path, results: Sequence[Result]) -> None:
+    """One result as an object, several as a list."""
+    values = [result.keys() for result in results]
+    with whole_file(path) as temporary:
+        temporary.write_text(json.dumps(values if len(values) > 1 else values[0], indent=2) + "\n")
+
+
+def _show(results: Sequence[Result]) -> None:
+    """A table as nccl-tests prints it."""
+    title = f"{results[0].op}, {results[0].wire}; bandwidths in GB/s"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for name in ("chips", "bytes/chip", "engine", "clocks", "ns", "of bound", "algbw", "busbw"):
+        table.add_column(name, justify="left" if name == "engine" else "right", no_wrap=True)
+    if any(one.crc_errors or one.flits_replayed for one in results):
+        table.add_column("replays", justify="right", no_wrap=True)
+    for one in results:
+        share = f"{one.bound_cycles / one.cycles:.1%}" if one.cycles else "-"
+        values = (
+            str(one.chips),
+            f"{one.bytes_per_chip:,}",
+            one.engine,
+            f"{one.cycles:,}",
+            f"{one.nanoseconds:,.1f}",
+            share,
+            f"{one.algorithm_bandwidth:,.1f}",
+            f"{one.bus_bandwidth:,.1f}",
+            f"{one.flits_replayed:,}",
+        )
+        table.add_row(*values[: len(table.columns)])
+    out.print(table)
+
+
+def _sweep(
+    operation: Operation,
+    wire: WireFormat,
+    chip_counts: Sequence[int],
+    chosen: Sequence[Engine],
+    latency: float,
+    seed: int,
+    path: Path,
+) -> None:
+    """Every size per peer on every number of chips; JSON to `path`, the plot beside it."""
+    results: list[Result] = []
+    try:
+        with progress() as bar:
+            task = bar.add_task("sweep", total=len(chip_counts) * len(SWEEP_BYTES))
+            for chips in chip_counts:
+                parameters = _parameters(chips, latency)
+                for size in SWEEP_BYTES:
+                    held = size if operation == Operation.ALL_GATHER else size * chips
+                    item = equal_collective(operation, chips, held, wire)
+                    job = make_job(parameters, item, held, seed=seed)
+                    results += run_job(job, chosen)[0]
+                    bar.advance(task)
+    finally:
+        if results:
+            _write(path, results)
+    with whole_file(path.with_suffix(".png")) as temporary:
+        temporary.write_bytes(collective_png(operation, results, latency))
+    _show(results)
+    out.print(f"{path} and {path.with_suffix('.png')}", soft_wrap=True, highlight=False)
+
+
+def register(app: typer.Typer) -> None:
+    app.command(name="collective", epilog=EXAMPLE)(collective_command)
+
+
+def collective_command(
+    op: Annotated[OperationName, typer.Option("--op", help="The operation.")],
+    out_path: Annotated[Path, typer.Option("--out", help="Result file (.json).")],
+    chips: Annotated[str, typer.Option(help="Number of chips; with --sweep also A,B,C.")] = "16",
+    size: Annotated[
+        int | None,
+        typer.Option(
+            "--bytes",
+            min=0,
+            max=MAXIMUM_BYTES,
+            help="Bytes that each chip holds before the operation, cut into slices as equal as "
+            "possible (bytes, or FP16 elements for reductions).",
+        ),
+    ] = None,
+    per_peer: Annotated[
+        Path | None,
+        typer.Option(
+            help="Text file of sizes in bytes: for all_to_all a line per rank with a size per "
+            "peer, otherwise one line with a size per rank."
+        ),
+    ] = None,
+    wire: Annotated[
+        WireName, typer.Option(help="What reductions send: values or partial sums.")
+    ] = WireName.FP16,
+    latency: Annotated[
+        float, typer.Option(min=0.1, max=1000, help="SerDes, FEC and wire, one way, in ns.")
+    ] = 60.0,
+    error_rate: Annotated[
+        float, typer.Option(min=0, max=0.5, help="Share of flits that get bit errors.")
+    ] = 0.0,
+    skew: Annotated[
+        int, typer.Option(min=0, max=1_000_000, help="Ranks start up to so many clocks late.")
+    ] = 0,
+    engine: Annotated[str, typer.Option(help="Some of rtl, golden, bound.")] = "golden,bound",
+    seed: SeedOption = 0,
+    dump: Annotated[
+        Path | None, typer.Option(help="Folder for in_R.npy and out_R.npy of every rank, uint8.")
+    ] = None,
+    sweep: Annotated[
+        bool, typer.Option("--sweep", help="64 B to 1 MB per peer on 2 to 16 chips, and a plot.")
+    ] = False,
+) -> None:
+    """Run a collective operation on chips that are linked pairwise, and report its clocks.
+
+    With rtl and golden together, every clock, counter and byte must agree, or the exit code is 1.
+    The result is an object, or a list of them when several engines are named.
+    """
+    operation, wire_format = Operation[op.name], WireFormat[wire.name]
+    chosen = engines(engine)
+    if sweep:
+        if size is not None or per_peer is not None or dump is not None or error_rate or skew:
+            raise UserError("--sweep: chooses sizes itself; expected no --bytes, --per-peer, "
+                            "--dump, --error-rate or --skew")  # fmt: skip
+        counts = SWEEP_CHIPS if chips == "16" else numbers(chips, "--chips", MINIMUM_CHIPS)
+        _sweep(operation, wire_format, counts, chosen, latency, seed, out_path)
+        return
+    if not chips.isdigit() or not MINIMUM_CHIPS <= int(chips) <= MAXIMUM_CHIPS:
+        raise UserError(f"--chips {chips}: expected {MINIMUM_CHIPS} to {MAXIMUM_CHIPS}")
+    if size is None and per_peer is None:
+        raise UserError("--bytes: missing; expected the bytes that each chip holds, or --per-peer")
+    if dump is not None and chosen == [Engine.BOUND]:
+        raise UserError("--dump: the bound delivers nothing; expected --engine golden or rtl")
+    parameters = _parameters(int(chips), latency)
+    if per_peer is not None:
+        item = _per_peer(per_peer, operation, parameters.chips, wire_format)
+        held = _held(item)
+        if size is not None and set(held) != {size}:
+            raise UserError(
+                f"--bytes {size}: --per-peer {per_peer} gives chips {min(held)} to {max(held)} "
+                "bytes; expected the same, or no --bytes"
+            )
+    else:
+        item = equal_collective(operation, parameters.chips, size or 0, wire_format)
+        held = _held(item)
+    job = make_job(parameters, item, max(held), seed=seed, skew=skew, error_rate=error_rate)
+    results, outputs = run_job(job, chosen)
+    if dump is not None and outputs is not None:
+        _dump(dump, "in", job.held)
+        _dump(dump, "out", outputs)
+    _write(out_path, results)
+    _show(results)

@@ -1,0 +1,139 @@
+"""Plot of a sweep: bandwidth and time against size per peer, one line per number of chips."""
+
+from collections.abc import Sequence
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from recspeed.models.collective.topologies import Topology, bound_nanoseconds
+from recspeed.models.spec.collective import CollectiveParameters, Operation
+from recspeed.scripts.collective_runs import BUS_FACTOR, Result
+from recspeed.scripts.options import Engine
+from recspeed.scripts.reports.style import INK, MUTED, SERIES, SETTINGS, figure, png
+
+LINES = {
+    Engine.BOUND: {"linestyle": (0, (5, 3)), "linewidth": 1.8},
+    Engine.GOLDEN: {"linestyle": "-", "linewidth": 2.6},
+    Engine.RTL: {"linestyle": "none", "marker": "o", "markersize": 9},
+}
+NAMES = {Engine.RTL: "RTL", Engine.GOLDEN: "golden model", Engine.BOUND: "bound"}
+PAPER_LATENCY_NANOSECONDS = 1000.0
+"""The paper's assumption for every collective (Table XIV)."""
+
+
+def slice_bytes(one: Result) -> int:
+    """Bytes per peer (all-gather: the block of a chip)."""
+    return one.bytes_per_chip // (1 if one.op == "all_gather" else one.chips)
+
+
+def _bus_bandwidth(operation: Operation, chips: int, size: int, nanoseconds: float) -> float:
+    return BUS_FACTOR[operation] * size * (chips - 1) / nanoseconds
+
+
+def _axes(axes: Axes, sizes: Sequence[int], title: str, unit: str) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, [_bytes(size) for size in sizes])
+    axes.minorticks_off()
+    axes.set_xlabel("bytes per peer")
+    axes.set_ylabel(unit)
+    axes.set_title(title)
+
+
+def _bytes(size: int) -> str:
+    for unit, factor in (("MB", 1 << 20), ("KB", 1 << 10)):
+        if size >= factor:
+            return f"{size // factor} {unit}"
+    return f"{size} B"
+
+
+def collective_png(operation: Operation, results: Sequence[Result], latency: float) -> bytes:
+    """The plot as a 16:9 PNG."""
+    chip_counts = sorted({one.chips for one in results})
+    sizes = sorted({slice_bytes(one) for one in results})
+    colours = dict(zip(chip_counts, SERIES * 3, strict=False))
+    with matplotlib.rc_context(SETTINGS):
+        drawn = figure()
+        grid = drawn.add_gridspec(1, 2, left=0.075, right=0.985, top=0.8, bottom=0.2, wspace=0.2)
+        rate, time = (drawn.add_subplot(grid[0, column]) for column in range(2))
+        drawn.text(
+            0.02,
+            0.93,
+            f"{operation.name.lower().replace('_', '-')} over direct links",
+            fontsize=24,
+            weight="bold",
+        )
+        drawn.text(
+            0.02,
+            0.885,
+            f"1000 GB/s per chip and direction (raw), SerDes latency {latency:g} ns one way, "
+            "64 of 68 bytes are payload",
+            color=MUTED,
+        )
+        for chips in chip_counts:
+            for engine, style in LINES.items():
+                points = sorted(
+                    (slice_bytes(one), one)
+                    for one in results
+                    if one.chips == chips and one.engine == engine and one.cycles
+                )
+                if not points:
+                    continue
+                where = [size for size, _ in points]
+                colour = colours[chips]
+                rate.plot(where, [one.bus_bandwidth for _, one in points], color=colour, **style)
+                time.plot(where, [one.nanoseconds for _, one in points], color=colour, **style)
+        _others(rate, time, operation, max(chip_counts), sizes, latency)
+        _axes(rate, sizes, "Bus bandwidth", "GB/s per chip")
+        _axes(time, sizes, "Time", "ns")
+        rate.set_ylim(0, 1040)
+        time.set_yscale("log")
+        _legend(drawn, colours, results, max(chip_counts))
+        return png(drawn)
+
+
+def _others(
+    rate: Axes, time: Axes, operation: Operation, chips: int, sizes: Sequence[int], latency: float
+) -> None:
+    """Ring, switch and the paper's model, for the largest number of chips."""
+    parameters = CollectiveParameters(chips=chips, latency_nanoseconds=latency)
+    for topology, style in ((Topology.RING, (0, (1, 1))), (Topology.SWITCH, (0, (3, 1, 1, 1)))):
+        times = [bound_nanoseconds(topology, operation, size, parameters) for size in sizes]
+        rates = [
+            _bus_bandwidth(operation, chips, size, ns)
+            for size, ns in zip(sizes, times, strict=True)
+        ]
+        rate.plot(sizes, rates, color=INK, linestyle=style, linewidth=1.6)
+        time.plot(sizes, times, color=INK, linestyle=style, linewidth=1.6)
+    phases = BUS_FACTOR[operation]
+    times = [
+        PAPER_LATENCY_NANOSECONDS
+        + phases * size * (chips - 1) / parameters.chip_gigabytes_per_second
+        for size in sizes
+    ]
+    rates = [
+        _bus_bandwidth(operation, chips, size, ns) for size, ns in zip(sizes, times, strict=True)
+    ]
+    rate.plot(sizes, rates, color=MUTED, linestyle="-", linewidth=1.2)
+    time.plot(sizes, times, color=MUTED, linestyle="-", linewidth=1.2)
+
+
+def _legend(drawn, colours: dict[int, str], results: Sequence[Result], most: int) -> None:
+    used = {one.engine for one in results}
+    handles = [
+        Line2D([], [], color=colour, linewidth=4, label=f"{chips} chips")
+        for chips, colour in colours.items()
+    ]
+    handles += [
+        Line2D([], [], color=INK, label=NAMES[engine], **style)
+        for engine, style in LINES.items()
+        if engine.value in used
+    ]
+    handles += [
+        Line2D([], [], color=INK, linestyle=(0, (1, 1)), label=f"ring, {most} chips (bound)"),
+        Line2D(
+            [], [], color=INK, linestyle=(0, (3, 1, 1, 1)), label=f"switch, {most} chips (bound)"
+        ),
+        Line2D([], [], color=MUTED, linewidth=1.2, label=f"paper: 1 us + V/BW, {most} chips"),
+    ]
+    drawn.legend(handles=handles, loc="lower center", ncols=6, frameon=False, fontsize=12)

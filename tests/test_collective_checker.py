@@ -1,0 +1,163 @@
+"""The link checker against forged flits: every law that it knows is broken once."""
+
+import ctypes
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from recspeed.models.spec.collective import Kind
+from recspeed.tb import toolchain
+
+SOURCE = Path(__file__).parent.parent / "tb" / "collective" / "checker.cpp"
+FORWARD, BACK = 1, 2
+DEPTH = 16
+
+STUB = """
+#include "peers.h"
+static std::string lines;
+void collective_report(const std::string &line) { lines += line + "\\n"; }
+void collective_die(const std::string &) { std::abort(); }
+extern "C" const char *reported() { return lines.c_str(); }
+extern "C" void begin() { lines.clear(); collective_checker_begin(%d, %d); }
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("checker")
+    stub = folder / "stub.cpp"
+    stub.write_text("#include <cstdlib>\n" + STUB % (DEPTH, DEPTH))
+    target = folder / "checker.so"
+    root = toolchain.verilator().root
+    include = (root or Path("/usr/share/verilator")) / "include" / "vltstd"
+    subprocess.run(
+        ["g++", "-std=gnu++20", "-shared", "-fPIC", f"-I{SOURCE.parent}", f"-I{include}",
+         "-o", str(target), str(stub), str(SOURCE)],
+        check=True,
+    )  # fmt: skip
+    loaded = ctypes.CDLL(str(target))
+    loaded.reported.restype = ctypes.c_char_p
+    for name in ("collective_check_sent", "collective_check_delivered"):
+        getattr(loaded, name).argtypes = [
+            ctypes.c_int, ctypes.c_int, ctypes.c_longlong, ctypes.c_char_p
+        ]  # fmt: skip
+    return loaded
+
+
+def crc(data: bytes) -> bytes:
+    remainder = 0
+    for byte in data:
+        for bit in range(8):
+            carry = (remainder ^ (byte >> bit)) & 1
+            remainder = (remainder >> 1) ^ (0xA001 if carry else 0)
+    return remainder.to_bytes(2, "little")
+
+
+def flit(kind: int, sequence: int = 0, payload: int = 0, channel: int = 0) -> bytes:
+    header = kind | channel << 3 | (sequence % 4096) << 4
+    body = header.to_bytes(2, "little") + payload.to_bytes(64, "little")
+    return body + crc(body)
+
+
+def report(ack: int, limit: int, kind: int = Kind.CONTROL, reserved: int = 0) -> bytes:
+    return flit(kind, 0, ack % 4096 | (limit % 4096) << 16 | reserved << 40)
+
+
+class Link:
+    """Two ends that obey the laws, except where a test does not."""
+
+    def __init__(self, library):
+        self.library = library
+        library.begin()
+        self.clock = 0
+
+    def send(self, wire: int, bits: bytes, *, lost: bool = False) -> None:
+        self.clock += 1
+        back = BACK if wire == FORWARD else FORWARD
+        self.library.collective_check_sent(wire, back, self.clock, bits)
+        if not lost:
+            self.library.collective_check_delivered(wire, back, self.clock, bits)
+
+    @property
+    def reported(self) -> str:
+        return self.library.reported().decode()
+
+
+@pytest.fixture
+def link(library):
+    """A link on which flits 0 to 4 were sent, and 0 to 2 acknowledged."""
+    link = Link(library)
+    link.send(BACK, report(0, DEPTH, Kind.INIT))
+    for number in range(5):
+        link.send(FORWARD, flit(Kind.DATA, number, number + 100))
+    link.send(BACK, report(3, 3 + DEPTH))
+    assert link.reported == ""
+    return link
+
+
+def test_lawful_traffic_passes(link):
+    link.send(FORWARD, flit(Kind.HEAD, 5, 1), lost=True)
+    for number in (3, 4):
+        link.send(FORWARD, flit(Kind.DATA, number, number + 100))
+    link.send(FORWARD, flit(Kind.HEAD, 5, 1))
+    link.send(BACK, report(6, 6 + DEPTH))
+    for lap in range(6, 9000):
+        link.send(FORWARD, flit(Kind.DATA, lap, lap))
+        link.send(BACK, report(lap + 1, lap + 1 + DEPTH))
+    assert link.reported == ""
+
+
+BROKEN = {
+    "a flit is sent with a wrong CRC": (FORWARD, flit(Kind.DATA, 5)[:-1] + b"\xff"),
+    "a flit of an unknown kind": (FORWARD, flit(6)),
+    "a virtual channel that does not exist": (FORWARD, flit(Kind.DATA, 5, channel=1)),
+    "a sequence number was skipped": (FORWARD, flit(Kind.DATA, 6)),
+    "a flit is replayed that is acknowledged": (FORWARD, flit(Kind.DATA, 2, 102)),
+    "a replayed flit is not the original": (FORWARD, flit(Kind.DATA, 4, 105)),
+    "a flit is acknowledged that was not received": (BACK, report(6, 3 + DEPTH)),
+    "an acknowledgement goes back": (BACK, report(2, 3 + DEPTH)),
+    "a credit goes back": (BACK, report(4, 2 + DEPTH)),
+    "more credit than the receive buffer holds": (BACK, report(3, 4 + DEPTH)),
+    "a report with reserved bits set": (BACK, report(4, 4 + DEPTH, reserved=1)),
+}
+
+
+def test_a_flit_that_was_on_its_way_when_its_acknowledgement_came(link):
+    """Three clocks after the report a replayed flit is lawful, four clocks after it is not."""
+    arrived = link.clock
+    link.clock = arrived + 2
+    link.send(FORWARD, flit(Kind.DATA, 2, 102))
+    assert link.reported == ""
+    link.clock = arrived + 3
+    link.send(FORWARD, flit(Kind.DATA, 2, 102))
+    assert "a flit is replayed that is acknowledged" in link.reported
+
+
+@pytest.mark.parametrize("law", BROKEN)
+def test_every_broken_law_is_named(link, law):
+    wire, bits = BROKEN[law]
+    link.clock += 9
+    link.send(wire, bits)
+    assert law in link.reported
+    assert f"on wire {wire} at cycle {link.clock}" in link.reported
+
+
+def test_a_flit_without_credit_is_named(link):
+    for number in range(5, 3 + DEPTH):
+        link.send(FORWARD, flit(Kind.DATA, number))
+    assert link.reported == ""
+    link.send(FORWARD, flit(Kind.DATA, 3 + DEPTH))
+    assert "a new flit without credit" in link.reported
+
+
+def test_a_flit_beyond_the_replay_buffer_is_named(library):
+    link = Link(library)
+    link.send(BACK, report(0, DEPTH, Kind.INIT))
+    for number in range(DEPTH):
+        link.send(FORWARD, flit(Kind.DATA, number))
+    # Credit for everything, acknowledgement for nothing.
+    library.collective_check_delivered(BACK, FORWARD, 99, report(0, 2 * DEPTH))
+    assert link.reported == ""
+    link.send(FORWARD, flit(Kind.DATA, DEPTH))
+    assert "more flits unacknowledged than the replay buffer holds" in link.reported
