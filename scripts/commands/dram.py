@@ -13,13 +13,17 @@ from recspeed.scripts.attribution import CAUSE_NAMES, shares
 from recspeed.scripts.command_log import write_command_log
 from recspeed.scripts.console import CHECK_FAILED, UserError, out, progress, whole_file
 from recspeed.scripts.dram_points import DramMeasured, DramPoint, outcome_of
+from recspeed.scripts.dram_sweep_run import run_sweeps
+from recspeed.scripts.dram_sweeps import chosen_sweeps
 from recspeed.scripts.engines import channel_word, check_commands, run_front_end
-from recspeed.scripts.options import Engine, OutstandingOption, Refresh, SeedOption
+from recspeed.scripts.options import Engine, OutstandingOption, Refresh, SeedOption, presets
 
 if TYPE_CHECKING:
     from recspeed.tb.checkers.jedec import JedecReport
 
 DEFAULTS = FrontEndSettings()
+SWEEP_BYTES = 64
+SWEEP_REQUESTS = 100_000
 
 
 def register(app: typer.Typer) -> None:
@@ -32,10 +36,29 @@ def register(app: typer.Typer) -> None:
 
 def dram(
     memory: Annotated[
-        str, typer.Option("--memory", help="Memory preset, or a TOML file of the same form.")
-    ],
-    size: Annotated[int, typer.Option("--bytes", min=1, help="Bytes of each request.")],
-    requests: Annotated[int, typer.Option(min=1, help="Requests.")],
+        str | None,
+        typer.Option(
+            "--memory",
+            help="Memory preset, or a TOML file of the same form; of a sweep a comma-separated "
+            "list of them.",
+        ),
+    ] = None,
+    size: Annotated[
+        int | None,
+        typer.Option("--bytes", min=1, help="Bytes of each request; of a sweep 64 B."),
+    ] = None,
+    requests: Annotated[
+        int | None, typer.Option(min=1, help="Requests; of a sweep, per point, 100000.")
+    ] = None,
+    sweep: Annotated[
+        str | None,
+        typer.Option(
+            help="Vary one thing: sizes, outstanding, banks, writes, hit-rate, refresh, or all."
+        ),
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="Folder for the results of a sweep.")
+    ] = None,
     writes: Annotated[float, typer.Option(help="Share of requests that write, 0 to 1.")] = 0.0,
     refresh: Annotated[Refresh, typer.Option(help="all-bank, per-bank or off.")] = Refresh.ALL_BANK,
     outstanding: OutstandingOption = DEFAULTS.outstanding,
@@ -58,7 +81,13 @@ def dram(
         ),
     ] = 0.0,
     seed: SeedOption = 0,
-    engine: Annotated[Engine, typer.Option(help="rtl or golden.")] = Engine.RTL,
+    engine: Annotated[
+        Engine | None,
+        typer.Option(
+            help="rtl or golden, which are equal in every command and clock; rtl unless it is a "
+            "sweep."
+        ),
+    ] = None,
     commands: Annotated[
         Path | None,
         typer.Option(
@@ -74,7 +103,13 @@ def dram(
     program with 1. For each rule the minimum distance that occurred is shown: a rule that a
     saturating run never drives to its limit is one that the front-end is too slow for, or that
     cannot bind on this memory.
+
+    With --sweep and --out one thing is varied, on the given memories or on those that the sweep is
+    made for; each sweep gives a CSV and two pictures, all together report.html. Finished points are
+    kept in the folder, so an interrupted sweep goes on where it was.
     """
+    if engine is None:
+        engine = Engine.RTL if sweep is None else Engine.GOLDEN
     if engine is Engine.BOUND:
         raise UserError("--engine bound: a bound issues no commands; expected rtl or golden")
     for name, value in (("--writes", writes), ("--hit-rate", hit_rate)):
@@ -88,6 +123,33 @@ def dram(
         turnaround_limit=turnaround_limit,
         row_hits=row_hits,
     )
+    if sweep is not None:
+        if folder is None:
+            raise UserError("--sweep: --out is missing, the folder for the results")
+        if commands is not None:
+            raise UserError("--commands: a sweep writes no command log; expected no --sweep")
+        chosen = chosen_sweeps(sweep)
+        first = presets(memory)[0] if memory is not None else memory_preset(chosen[0].presets[0])
+        base = DramPoint(
+            first,
+            size or SWEEP_BYTES,
+            engine,
+            requests or SWEEP_REQUESTS,
+            settings,
+            writes=writes,
+            hit_rate=hit_rate,
+            seed=seed,
+        )
+        run_sweeps(chosen, None if memory is None else presets(memory), base, folder)
+        return
+    if folder is not None:
+        raise UserError("--out: the folder of a sweep; expected --sweep, or --commands for a file")
+    for name, value in (("--memory", memory), ("--bytes", size), ("--requests", requests)):
+        if value is None:
+            raise UserError(f"dram: {name} is missing (see 'recspeed dram --help')")
+    assert memory is not None
+    assert size is not None
+    assert requests is not None
     point = DramPoint(
         memory_preset(memory),
         size,
@@ -98,11 +160,16 @@ def dram(
         hit_rate=hit_rate,
         seed=seed,
     )
+    _single(point, commands)
+
+
+def _single(point: DramPoint, commands: Path | None) -> None:
+    """One run: bandwidth, JEDEC report and command log."""
     run = point.run()
     with progress() as bar:
-        bar.add_task(f"{requests} requests of {size} B ({engine})", total=None)
-        result = run_front_end(engine, run)
-        check = check_commands(point.preset, result.commands, settings)
+        bar.add_task(f"{point.requests} requests of {point.size} B ({point.engine})", total=None)
+        result = run_front_end(point.engine, run)
+        check = check_commands(point.preset, result.commands, point.settings)
     if commands is not None:
         with whole_file(commands) as temporary, temporary.open("w", encoding="ascii") as file:
             write_command_log(result.commands, point.preset, file)
