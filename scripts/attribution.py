@@ -25,38 +25,42 @@ CAUSE_NAMES: dict[Counter, str] = {
 
 CAUSE_MEANINGS: dict[Counter, str] = {
     Counter.DATA: "a burst is on the data bus",
-    Counter.IDLE_REFRESH: "an all-bank refresh is due or under way",
-    Counter.IDLE_TCCD_L: "an open row could be read, but its bank group was read too recently",
-    Counter.IDLE_TURNAROUND: "an open row could be read, but another stack ID was just read",
+    Counter.IDLE_REFRESH: "a refresh is due or under way",
+    Counter.IDLE_TCCD_L: "a row is open, but its bank group moved a burst too recently",
+    Counter.IDLE_TURNAROUND: "the data bus turns: between reads and writes, ranks, or stack IDs",
     Counter.IDLE_BANK_BUSY: "every waiting request is for a bank still busy with another row",
     Counter.IDLE_TFAW: "four activates within tFAW: the row could not be opened earlier",
     Counter.IDLE_TRRD: "the spacing between activates: the row could not be opened earlier",
     Counter.IDLE_OUTSTANDING: "the limit of bursts in flight, or a full bank queue, holds back",
     Counter.IDLE_BACK_PRESSURE: "finished bags wait for whoever takes the pooled vectors",
-    Counter.IDLE_NO_REQUEST: "no lookup was offered",
+    Counter.IDLE_NO_REQUEST: "nothing was offered",
 }
 
 
 def shares(counters: Mapping[Counter, int]) -> dict[Counter, float]:
     """Share of all clocks per class, in the order of `CAUSE_NAMES`."""
     cycles = max(1, counters[Counter.CYCLES])
-    return {counter: counters[counter] / cycles for counter in CAUSE_NAMES}
+    return {counter: counters.get(counter, 0) / cycles for counter in CAUSE_NAMES}
 
 
 def limiter(counters: Mapping[Counter, int], preset: MemoryPreset) -> str:
     """What held the run back: a saturated data bus, saturated activates, or the largest idle cause.
 
-    Activates are saturated if there were as many as tRRD_S and tFAW permit outside of refresh. It
+    Activates are saturated if there were as many as tRRD_S and tFAW permit, of every rank, outside
+    of refresh. It
     is asked first because idle clocks alone mislead there: when rows come slowly, the clocks
     between two bursts of one vector count as tCCD_L although nothing would be faster without it.
     """
-    idle = {cause: counters[cause] for cause in IDLE_CAUSES if cause is not Counter.IDLE_REFRESH}
+    idle = {
+        cause: counters.get(cause, 0) for cause in IDLE_CAUSES if cause is not Counter.IDLE_REFRESH
+    }
     cycles = counters[Counter.CYCLES]
     if sum(idle.values()) < SLACK * cycles:
         return DATA_BUS
     four_activates = max(preset.clocks.tFAW, 4 * preset.clocks.tRRD_S)
     available = cycles - counters[Counter.IDLE_REFRESH]
-    if counters[Counter.ACTIVATES] * four_activates > (1 - SLACK) * 4 * available:
+    permitted = 4 * available * preset.organization.ranks
+    if counters[Counter.ACTIVATES] * four_activates > (1 - SLACK) * permitted:
         return CAUSE_NAMES[
             Counter.IDLE_TFAW if preset.clocks.tFAW == four_activates else Counter.IDLE_TRRD
         ]

@@ -15,13 +15,13 @@ from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.registers import Counter
 from recspeed.models.spec.run import ChannelResult
 from recspeed.scripts.attribution import limiter
-from recspeed.scripts.console import whole_file
 from recspeed.scripts.engines import (
     channel_bound,
     chip_pseudo_channels,
     engine_version,
     run_channel,
 )
+from recspeed.scripts.kept_points import keep_outcome, load_outcome
 from recspeed.scripts.options import Engine
 from recspeed.scripts.workload import LOOKUPS_PER_BAG, uniform_run
 
@@ -39,7 +39,6 @@ COLUMNS = (
     "fraction_of_pin",
     "limiter",
 )
-CACHE_FOLDER = "points"
 
 
 @dataclass(frozen=True)
@@ -166,23 +165,21 @@ def result_digest(result: ChannelResult) -> str:
 
 def cached(point: Point, folder: Path) -> Outcome | None:
     """The outcome of an earlier run with the same inputs; a damaged file counts as none."""
+    outcome = load_outcome(point.key, folder)
     try:
-        document = json.loads((folder / CACHE_FOLDER / f"{point.key}.json").read_text())
-        return Outcome(**document["outcome"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return Outcome(**outcome) if outcome is not None else None
+    except TypeError:
         return None
 
 
 def keep(point: Point, outcome: Outcome, folder: Path) -> None:
     """Keep an outcome for the next run."""
-    document = {
+    what = {
         "memory": point.preset.name,
         "embedding_bytes": point.size,
         "engine": point.engine.value,
-        "outcome": asdict(outcome),
     }
-    with whole_file(folder / CACHE_FOLDER / f"{point.key}.json") as temporary:
-        temporary.write_text(json.dumps(document, indent=1) + "\n")
+    keep_outcome(point.key, what, asdict(outcome), folder)
 
 
 def measure_all(

@@ -14,9 +14,10 @@ ROWS_AT_ONCE = 100_000
 def write_command_log(commands: np.ndarray, preset: MemoryPreset, file: TextIO) -> None:
     """Write commands of type `COMMAND_LOG`, a line each.
 
-    `rank` is the stack ID, `bank` counts within its bank group, `column` counts bursts. What a
-    command does not have is 0: ACT has no column; REF refreshes all banks of the pseudo channel,
-    whatever the stack ID, and has none of them.
+    `rank` is `rank * stack_ids + stack ID`: the rank of DDR4, the stack ID of HBM, which has no
+    ranks. `bank` counts within its bank group, `column` counts bursts. What a command does not have
+    is 0: ACT has no column, REFPB neither row nor column; REF refreshes all banks of its rank
+    (HBM: of the pseudo channel, whatever the stack ID).
     """
     org = preset.organization
     names = np.array([code.name for code in CommandCode])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from recspeed.models.spec.dram_run import DramResult, DramRun, FrontEndSettings
 from recspeed.models.spec.engine import RunSettings
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.run import ChannelResult, ChannelRun
@@ -21,9 +22,10 @@ from recspeed.scripts.options import Engine
 if TYPE_CHECKING:
     from recspeed.tb.checkers.jedec import JedecReport
 
+WORKLOADS = ("scripts/workload.py", "scripts/dram_workload.py", "models/bounds.py")
 SOURCES = {
-    Engine.RTL: ("models/spec", "models/presets", "rtl", "tb", "scripts/workload.py"),
-    Engine.GOLDEN: ("models", "scripts/workload.py"),
+    Engine.RTL: ("models/spec", "models/presets", "rtl", "tb", *WORKLOADS),
+    Engine.GOLDEN: ("models", *WORKLOADS),
     Engine.BOUND: ("models",),
 }
 """Folders and files that decide what an engine answers."""
@@ -61,6 +63,34 @@ def run_channel(engine: Engine, run: ChannelRun, *, record_commands: bool = True
     raise ValueError(f"{engine} executes no run")
 
 
+def run_front_end(engine: Engine, run: DramRun) -> DramResult:
+    """Execute `run` on RTL or golden model; the golden model's result holds no beats.
+
+    Raises
+    ------
+    UserError
+        For a run that cannot end, and for a simulation that failed.
+    """
+    if engine is Engine.RTL:
+        from recspeed.tb.dram import simulate_front_ends
+        from recspeed.tb.simulation import ChannelError
+        from recspeed.tb.toolchain import ToolchainError
+
+        try:
+            return simulate_front_ends([run])[0]
+        except (ChannelError, ToolchainError) as error:
+            raise UserError(f"rtl on {run.preset.name}: {error}", CHECK_FAILED) from error
+    if engine is Engine.GOLDEN:
+        from recspeed.models.dram.endless import EndlessRunError
+        from recspeed.models.dram.run import simulate_dram
+
+        try:
+            return simulate_dram(run, record_beats=False)
+        except EndlessRunError as error:
+            raise UserError(f"golden on {run.preset.name}: {error}", CHECK_FAILED) from error
+    raise ValueError(f"{engine} executes no run")
+
+
 def channel_bound(preset: MemoryPreset, size: int, settings: RunSettings) -> tuple[float, str]:
     """`(clocks, limiter)`: the JEDEC bound per random row visit of a vector of `size` bytes.
 
@@ -79,12 +109,14 @@ def channel_bound(preset: MemoryPreset, size: int, settings: RunSettings) -> tup
 
 
 def check_commands(
-    preset: MemoryPreset, commands: np.ndarray, settings: RunSettings
+    preset: MemoryPreset, commands: np.ndarray, settings: FrontEndSettings
 ) -> "JedecReport":
     """Replay a command log against JEDEC's rules of `preset`."""
     from recspeed.tb.checkers import jedec
 
-    return jedec.check(preset, commands, refresh=settings.refresh_group > 0)
+    return jedec.check(
+        preset, commands, refresh=settings.refresh_group > 0, per_bank=settings.per_bank
+    )
 
 
 @cache
@@ -104,3 +136,8 @@ def engine_version(engine: Engine) -> str:
 def chip_pseudo_channels(preset: MemoryPreset) -> int:
     """Pseudo channels of the chip with its six stacks."""
     return STACKS * preset.organization.pseudo_channels_per_stack
+
+
+def channel_word(preset: MemoryPreset) -> str:
+    """What one channel of `preset` is called."""
+    return "pseudo channel" if preset.family in ("hbm2", "hbm3") else "channel"

@@ -22,6 +22,14 @@ class Engine(StrEnum):
     BOUND = "bound"
 
 
+class Refresh(StrEnum):
+    """How DRAM is refreshed."""
+
+    ALL_BANK = "all-bank"
+    PER_BANK = "per-bank"
+    OFF = "off"
+
+
 class OutputFormat(StrEnum):
     """Format of pooled vectors."""
 

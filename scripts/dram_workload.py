@@ -1,0 +1,149 @@
+"""Runs of a DRAM front-end alone: requests of one size at uniformly random places."""
+
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+
+from recspeed.models.bounds import VisitBound, visit_bound
+from recspeed.models.spec.dram_run import REQUESTS, DramPatterns, DramRun, FrontEndSettings
+from recspeed.models.spec.memory import MemoryPreset
+from recspeed.models.spec.run import ALWAYS
+from recspeed.scripts.console import UserError
+
+MAXIMUM_BURSTS = 32
+QUEUE_DEPTH = 16
+"""Requests per bank and direction that a front-end holds, unless a sweep says otherwise."""
+PATTERN_BITS = 64
+
+
+def check_size(preset: MemoryPreset, size: int) -> None:
+    """Refuse what no request of `preset` can move.
+
+    Raises
+    ------
+    UserError
+        For no bytes, or more than 32 bursts or a DRAM row.
+    """
+    most = min(MAXIMUM_BURSTS * preset.burst_bytes, preset.organization.row_bytes)
+    if not 1 <= size <= most:
+        raise UserError(
+            f"--bytes {size}: one request of {preset.name} moves 1 to {most} B "
+            f"({most // preset.burst_bytes} bursts of {preset.burst_bytes} B)"
+        )
+
+
+def random_run(
+    preset: MemoryPreset,
+    size: int,
+    requests: int,
+    *,
+    settings: FrontEndSettings,
+    writes: float = 0.0,
+    hit_rate: float = 0.0,
+    queue_depth: int = QUEUE_DEPTH,
+    seed: int = 0,
+) -> DramRun:
+    """Requests of `size` B, uniformly random over the channel; reads and writes independently.
+
+    Parameters
+    ----------
+    writes
+        Share of the requests that write. Of unequal shares the smaller one is paced (`patterns`).
+    hit_rate
+        Probability that a request is for the DRAM row of the previous request of its direction to
+        its bank.
+
+    Raises
+    ------
+    UserError
+        For a size that no request has, or per-bank refresh of a device without it.
+    """
+    check_size(preset, size)
+    if settings.per_bank and not preset.per_bank_refresh:
+        raise UserError(
+            f"--refresh per-bank: {preset.name} has no per-bank refresh; expected all-bank or off"
+        )
+    written = round(requests * writes)
+    rate = preset.organization.data_rate_mtps
+    parts = [
+        _requests(np.random.default_rng([seed, size, rate, part]), preset, size, count, hit_rate)
+        for part, count in enumerate((requests - written, written))
+    ]
+    return DramRun(
+        preset=preset,
+        reads=parts[0],
+        writes=parts[1],
+        settings=settings,
+        queue_depth=queue_depth,
+        patterns=patterns(preset, size, settings, writes),
+        seed=seed,
+    )
+
+
+def _requests(
+    generator: np.random.Generator, preset: MemoryPreset, size: int, count: int, hit_rate: float
+) -> np.ndarray:
+    requests = np.zeros(count, dtype=REQUESTS)
+    bursts = ceil(size / preset.burst_bytes)
+    requests["bank"] = generator.integers(0, preset.banks, count)
+    requests["bursts"] = bursts
+    requests["column"] = bursts * generator.integers(0, preset.bursts_per_row // bursts, count)
+    rows = generator.integers(0, preset.organization.rows, count)
+    opens = generator.random(count) >= hit_rate
+    # In the order of each bank, a hit takes the row of the last request before it that is none.
+    order = np.argsort(requests["bank"], kind="stable")
+    opens = opens[order]
+    opens[np.flatnonzero(np.diff(requests["bank"][order], prepend=-1))] = True
+    latest = np.maximum.accumulate(np.where(opens, np.arange(count), 0))
+    requests["row"][order] = rows[order][latest]
+    return requests
+
+
+def patterns(
+    preset: MemoryPreset, size: int, settings: FrontEndSettings, writes: float
+) -> DramPatterns:
+    """When each source offers: the smaller direction no faster than its share of the bound.
+
+    Without that a front-end, which gives both directions their turn, would serve equal parts until
+    the smaller one is used up, and the rest of the run would be no mix. Writes are paced by beats
+    of data, reads by requests; a pattern has 64 steps, and the pace is rounded up to one.
+    """
+    if not 0 < writes < 1 or writes == 0.5:
+        return DramPatterns()
+    visits_per_clock = 1 / request_bound(preset, size, settings, writes).clocks
+    if writes < 0.5:
+        beats = ceil(size / preset.burst_bytes) * preset.burst_clocks
+        return DramPatterns(write_data=pace(Fraction(writes) * beats * visits_per_clock))
+    return DramPatterns(reads=pace((1 - Fraction(writes)) * visits_per_clock))
+
+
+def pace(rate: Fraction) -> int:
+    """A pattern of at least `rate` offers per clock, spread evenly."""
+    ones = min(PATTERN_BITS, max(1, ceil(rate * PATTERN_BITS)))
+    if ones == PATTERN_BITS:
+        return ALWAYS
+    steps = [(bit + 1) * ones // PATTERN_BITS - bit * ones // PATTERN_BITS for bit in range(64)]
+    return sum(1 << bit for bit, step in enumerate(steps) if step)
+
+
+def request_bound(
+    preset: MemoryPreset, size: int, settings: FrontEndSettings, writes: float
+) -> VisitBound:
+    """The JEDEC bound of requests that each open their row.
+
+    Raises
+    ------
+    UserError
+        For a preset whose refresh leaves no clock.
+    """
+    try:
+        return visit_bound(
+            preset,
+            size,
+            refresh=settings.refresh_group > 0,
+            per_bank=settings.per_bank,
+            write_share=Fraction(writes).limit_denominator(10_000),
+        )
+    except ValueError as error:
+        raise UserError(str(error)) from None

@@ -1,0 +1,179 @@
+"""A sweep as two pictures: bandwidth as lines, and where the clocks went as stacked bars."""
+
+from collections.abc import Sequence
+from math import ceil
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from recspeed.scripts.attribution import CAUSE_NAMES, shares
+from recspeed.scripts.dram_points import DramMeasured
+from recspeed.scripts.dram_sweeps import Case, Sweep
+from recspeed.scripts.reports.style import CAUSE_COLOURS, INK, MUTED, SERIES, SETTINGS, figure, png
+
+Results = Sequence[tuple[Case, DramMeasured]]
+WORTH_SHOWING = 0.002
+"""Share of all clocks from which a cause appears."""
+PANEL_HEIGHT = 3.3
+COLUMNS = 4
+
+
+def by_memory(results: Results) -> dict[str, list[tuple[Case, DramMeasured]]]:
+    """The results per preset, in order."""
+    panels: dict[str, list[tuple[Case, DramMeasured]]] = {}
+    for case, one in results:
+        panels.setdefault(case.point.preset.name, []).append((case, one))
+    return panels
+
+
+def _panels(count: int):
+    columns = min(COLUMNS, count)
+    rows = ceil(count / columns)
+    height = PANEL_HEIGHT * rows + 1.9
+    drawn = figure((max(8.0, 3.6 * columns), height))
+    drawn.subplots_adjust(
+        left=0.9 / drawn.get_figwidth(),
+        right=0.985,
+        top=1 - 1.5 / height,
+        bottom=0.75 / height,
+        hspace=0.42,
+        wspace=0.2,
+    )
+    return drawn, rows, columns
+
+
+def _head(drawn, title: str, note: str) -> None:
+    height = drawn.get_figheight()
+    drawn.text(0.015, 1 - 0.45 / height, title, fontsize=21, weight="bold")
+    drawn.text(0.015, 1 - 0.78 / height, note, fontsize=12.5, color=MUTED)
+
+
+def sweep_png(sweep: Sweep, results: Results) -> bytes:
+    """Fraction of the pin rate, a panel per memory and a line per series."""
+    panels = by_memory(results)
+    with matplotlib.rc_context(SETTINGS):
+        drawn, rows, columns = _panels(len(panels))
+        names = list(dict.fromkeys(case.series for case, _ in results))
+        goals = any(case.goal is not None for case, _ in results)
+        for number, (memory, cases) in enumerate(panels.items()):
+            axes = drawn.add_subplot(rows, columns, number + 1)
+            for colour, series in zip(SERIES, names, strict=False):
+                line = [(case, one) for case, one in cases if case.series == series]
+                _line(axes, sweep, line, colour)
+            ticks = list(dict.fromkeys(case.x for case, _ in cases))
+            axes.set_xticks(range(len(ticks)), ticks, fontsize=11)
+            axes.set_xlim(-0.4, len(ticks) - 0.6)
+            axes.set_ylim(0, 104)
+            axes.set_title(memory, fontsize=14)
+            if number % columns == 0:
+                axes.set_ylabel("% of pin rate", fontsize=12)
+            if number >= len(panels) - columns:
+                axes.set_xlabel(sweep.axis, fontsize=12)
+        point = results[0][1].point
+        _head(drawn, sweep.title, f"one channel, random rows, {point.requests:,} requests a point")
+        handles = [
+            Line2D([], [], color=colour, marker="o", linewidth=2.5, label=name)
+            for colour, name in zip(SERIES, names, strict=False)
+        ]
+        bound = "JEDEC bound" if sweep.bounded else "JEDEC bound of closed rows"
+        handles.append(Line2D([], [], color=MUTED, linestyle="--", label=bound))
+        if goals:
+            handles.append(
+                Line2D([], [], color=INK, marker="_", markersize=14, linestyle="", label="goal")
+            )
+        _legend(drawn, handles)
+        return png(drawn)
+
+
+def _line(axes: Axes, sweep: Sweep, line: list[tuple[Case, DramMeasured]], colour: str) -> None:
+    if not line:
+        return
+    places = range(len(line))
+    axes.plot(
+        places,
+        [100 * one.fraction_of_pin for _, one in line],
+        color=colour,
+        marker="o",
+        markersize=5,
+        linewidth=2.5,
+    )
+    if not any(one.point.settings.row_hits for _, one in line):
+        axes.plot(
+            places,
+            [100 * one.point.bound.fraction_of_pin for _, one in line],
+            color=colour,
+            linestyle="--",
+            linewidth=1.3,
+            alpha=0.8,
+        )
+    for place, (case, _) in enumerate(line):
+        if case.goal is not None:
+            axes.plot(place, 100 * case.goal, color=INK, marker="_", markersize=14, zorder=5)
+
+
+def _legend(drawn, handles: list) -> None:
+    drawn.legend(
+        handles=handles,
+        loc="upper left",
+        bbox_to_anchor=(0.008, 1 - 0.82 / drawn.get_figheight()),
+        ncols=len(handles),
+        frameon=False,
+        fontsize=11,
+        handlelength=1.4,
+        columnspacing=1.1,
+    )
+
+
+def bar_cases(sweep: Sweep, results: Results) -> list[tuple[Case, DramMeasured, str]]:
+    """What the stacked bars show, and the label under each."""
+    if sweep.bars is None:
+        return [(case, one, case.series) for case, one in results if case.x == sweep.bars_x]
+    return [(case, one, case.x) for case, one in results if case.series == sweep.bars]
+
+
+def clocks_png(sweep: Sweep, results: Results) -> bytes:
+    """Where the clocks went: stacked bars, a panel per memory."""
+    chosen = bar_cases(sweep, results)
+    panels: dict[str, list[tuple[DramMeasured, str]]] = {}
+    for case, one, label in chosen:
+        panels.setdefault(case.point.preset.name, []).append((one, label))
+    parts = {id(one): shares(one.counters) for _, one, _ in chosen}
+    causes = [
+        cause
+        for cause in CAUSE_NAMES
+        if any(part[cause] >= WORTH_SHOWING for part in parts.values())
+    ]
+    with matplotlib.rc_context(SETTINGS):
+        drawn, rows, columns = _panels(len(panels))
+        for number, (memory, bars) in enumerate(panels.items()):
+            axes = drawn.add_subplot(rows, columns, number + 1)
+            base = [0.0] * len(bars)
+            for cause in causes:
+                heights = [100 * parts[id(one)][cause] for one, _ in bars]
+                axes.bar(
+                    range(len(bars)),
+                    heights,
+                    bottom=base,
+                    color=CAUSE_COLOURS[cause],
+                    width=0.84,
+                    edgecolor="white",
+                    linewidth=0.5,
+                )
+                base = [a + b for a, b in zip(base, heights, strict=True)]
+            axes.set_xticks(range(len(bars)), [label for _, label in bars], fontsize=11)
+            axes.set_ylim(0, 100)
+            axes.grid(visible=False)
+            axes.set_title(memory, fontsize=14)
+            if number % columns == 0:
+                axes.set_ylabel("% of all clocks", fontsize=12)
+            if number >= len(panels) - columns:
+                axes.set_xlabel(sweep.axis if sweep.bars else "refresh", fontsize=12)
+        what = sweep.bars or f"{sweep.bars_x} B"
+        _head(drawn, f"{sweep.title}: where the clocks go", f"one channel, random rows; {what}")
+        _legend(
+            drawn,
+            [Patch(color=CAUSE_COLOURS[cause], label=CAUSE_NAMES[cause]) for cause in causes],
+        )
+        return png(drawn)
