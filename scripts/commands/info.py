@@ -93,18 +93,33 @@ def _figures(preset: MemoryPreset) -> Table:
     table.add_column("value", justify="right")
     table.add_column("of")
     rows = (
-        ("command clock", f"{preset.clock_ghz:g} GHz", "half the data rate"),
-        ("pin rate", f"{preset.pin_gb_per_s:g} GB/s", "one pseudo channel"),
         (
-            "pin rate",
-            f"{preset.pin_gb_per_s * chip_pseudo_channels(preset):g} GB/s",
-            f"a chip of {STACKS} stacks, {chip_pseudo_channels(preset)} pseudo channels",
+            "command clock",
+            f"{preset.clock_ghz:g} GHz",
+            f"{org.data_rate_mtps} MT/s on {org.bus_bits} bits: 16 B per clock",
         ),
-        ("capacity", f"{preset.capacity.pseudo_channel_mib} MiB", "one pseudo channel"),
+        ("pin rate", f"{preset.pin_gb_per_s:g} GB/s", "one channel (HBM: pseudo channel)"),
+        *(
+            (
+                (
+                    "pin rate",
+                    f"{preset.pin_gb_per_s * chip_pseudo_channels(preset):g} GB/s",
+                    f"a chip of {STACKS} stacks, {chip_pseudo_channels(preset)} pseudo channels",
+                ),
+            )
+            if preset.family.startswith("hbm")
+            else ()
+        ),
+        (
+            "capacity",
+            f"{preset.capacity.pseudo_channel_mib} MiB",
+            "one channel (HBM: pseudo channel)",
+        ),
         (
             "banks",
             f"{preset.banks}",
-            f"{org.stack_ids} stack IDs x {org.bank_groups} bank groups x {org.banks_per_group}",
+            f"{org.ranks} ranks x {org.stack_ids} stack IDs x {org.bank_groups} bank groups x "
+            f"{org.banks_per_group}",
         ),
         ("DRAM rows", f"{org.rows}", f"one bank, {org.row_bytes} B each"),
         ("burst", f"{preset.burst_bytes} B", f"{preset.burst_clocks} clocks on the data bus"),
@@ -112,9 +127,15 @@ def _figures(preset: MemoryPreset) -> Table:
         (
             "row rate",
             f"{1000 * preset.clock_ghz / max(clocks.tRRD_S, clocks.tFAW / 4):.1f} M/s",
-            "activates of one pseudo channel, by tRRD_S and tFAW",
+            "activates of one rank, by tRRD_S and tFAW",
         ),
-        ("refresh share", f"{clocks.tRFC / clocks.tREFI:.2%}", "tRFC / tREFI"),
+        ("command bus", org.command_bus, f"ACT takes {org.activate_clocks} clocks of it"),
+        ("refresh share", f"{clocks.tRFC / clocks.tREFI:.2%}", "all-bank: tRFC / tREFI"),
+        (
+            "per-bank refresh",
+            f"{preset.per_bank_interval} clocks" if preset.per_bank_refresh else "none",
+            "one REFpb of the channel per so many clocks",
+        ),
     )
     for row in rows:
         table.add_row(*row)
@@ -149,9 +170,12 @@ def _timings(preset: MemoryPreset, sources: bool) -> Table:
     if sources:
         table.add_column("source")
     for name in TimingClocks.model_fields:
+        timing = getattr(preset.timing, name)
+        if timing is None:
+            continue
         clocks = getattr(preset.clocks, name)
         row = [name, str(clocks), f"{clocks / preset.clock_ghz:.2f}"]
         if sources:
-            row.append(getattr(preset.timing, name).source)
+            row.append(timing.source)
         table.add_row(*row)
     return table
