@@ -10,15 +10,19 @@ from recspeed.models.spec.timing import Rule
 def same_scope(preset: MemoryPreset, rule: Rule, one: int, other: int) -> bool:
     """Whether commands to two flat banks meet in the scope of `rule`."""
     org = preset.organization
+    # Stack IDs are counted over all ranks, so that equal ones are of one rank.
     stack_one, stack_other = (
         bank // org.bank_groups // org.banks_per_group for bank in (one, other)
     )
+    same_rank = stack_one // org.stack_ids == stack_other // org.stack_ids
     groups = (one % org.bank_groups, other % org.bank_groups)
     return {
-        "pseudo_channel": True,
+        "channel": True,
         "bank": one == other,
         "bank_group": stack_one == stack_other and groups[0] == groups[1],
-        "other_stack": stack_one != stack_other,
+        "other_stack": same_rank and stack_one != stack_other,
+        "rank": same_rank,
+        "other_rank": not same_rank,
     }[rule.scope]
 
 

@@ -15,10 +15,23 @@ from recspeed.models.spec.memory import (
     memory_preset,
     memory_preset_names,
 )
-from recspeed.models.spec.timing import MAXIMUM_REFRESH_DEBT, read_path_rules
+from recspeed.models.spec.timing import (
+    MAXIMUM_REFRESH_DEBT,
+    bus_rules,
+    read_path_rules,
+    timing_rules,
+)
 from recspeed.models.spec.toml import SpecificationError
 
 FOLDER = Path(__file__).parents[1] / "models" / "presets" / "memory"
+FAMILIES = {
+    # Transfers per pin and command clock, bytes and command clocks of a burst.
+    "hbm2": (2, 32, 2),
+    "hbm3": (4, 32, 2),
+    "ddr4": (2, 64, 4),
+    "gddr6": (8, 32, 2),
+}
+OPTIONAL = {"tCCD_R", "tRTRS", "tRFCpb", "tRREFD", "visit_gap"}
 
 
 def test_the_presets_are_the_files():
@@ -29,18 +42,26 @@ def test_the_presets_are_the_files():
 @pytest.mark.parametrize("name", memory_preset_names())
 def test_every_preset_loads(name):
     preset = memory_preset(name)
+    org = preset.organization
+    per_clock, burst_bytes, burst_clocks = FAMILIES[preset.family]
     assert preset.name == name
-    assert preset.pin_gb_per_s == preset.organization.data_rate_mtps * 8 / 1000
-    assert preset.burst_bytes == 32
-    assert preset.burst_clocks == 2
-    assert preset.bursts_per_row == 32
+    assert preset.pin_gb_per_s == org.data_rate_mtps * org.bus_bits / 8000
+    assert preset.clock_mhz == Fraction(org.data_rate_mtps, per_clock)
+    assert preset.burst_bytes == burst_bytes
+    assert preset.burst_clocks == burst_clocks == org.burst_length // per_clock
+    assert preset.bursts_per_row == org.row_bytes // burst_bytes
+    assert preset.banks == org.ranks * org.stack_ids * org.bank_groups * org.banks_per_group
+    tCK = Fraction(1000 * per_clock, org.data_rate_mtps)
     for timing in TimingClocks.model_fields:
         given = getattr(preset.timing, timing)
+        clocks = getattr(preset.clocks, timing)
+        if given is None:
+            assert timing in OPTIONAL
+            assert clocks == 0
+            continue
         assert len(given.source) > 3
         # Not a clock too few, not a clock too many.
-        clocks = getattr(preset.clocks, timing)
         if given.ns is not None and given.clocks is None:
-            tCK = Fraction(2000, preset.organization.data_rate_mtps)
             assert (clocks - 1) * tCK < Fraction(given.ns) <= clocks * tCK
         else:
             assert clocks == given.clocks
@@ -54,6 +75,20 @@ def test_known_values():
     assert (hbm2e.clocks.tRC, hbm2e.clocks.tREFI, hbm2e.banks) == (71, 5850, 32)
     assert hbm2e.clock_mhz == 1500
     assert hbm2e.clock_ghz == 1.5
+    ddr4 = memory_preset("ddr4-3200")
+    assert (ddr4.clocks.tRC, ddr4.clocks.tFAW, ddr4.clocks.tRTRS, ddr4.clocks.tRFC) == (
+        74,
+        34,
+        2,
+        560,
+    )
+    assert (ddr4.banks, ddr4.banks_per_rank, ddr4.bursts_per_row) == (32, 16, 128)
+    assert not ddr4.per_bank_refresh
+    gddr6 = memory_preset("gddr6-14000")
+    assert (gddr6.clock_mhz, gddr6.clocks.tREFI, gddr6.clocks.tRFCpb) == (1750, 3333, 106)
+    assert gddr6.bursts_per_row == 64
+    hbm3 = memory_preset("hbm3-6400")
+    assert (hbm3.clock_mhz, hbm3.clocks.tRCD, hbm3.bursts_per_row) == (1600, 31, 32)
 
 
 @pytest.mark.parametrize(
@@ -76,21 +111,44 @@ def test_a_timing_in_clocks(clocks, ns, mhz, expected):
 
 @pytest.mark.parametrize("name", memory_preset_names())
 def test_rules_name_each_other_once(name):
-    rules = read_path_rules(memory_preset(name))
-    assert len({rule.name for rule in rules}) == len(rules) == 15
-    assert all(rule.clocks >= 1 and rule.window >= 1 for rule in rules)
+    preset = memory_preset(name)
+    rules = read_path_rules(preset)
+    # One rule fewer without stack IDs' own column spacing.
+    assert len({rule.name for rule in rules}) == len(rules) == (15 if preset.clocks.tCCD_R else 14)
+    every = timing_rules(preset)
+    expected = len(rules) + 8
+    expected += 4 if preset.organization.ranks > 1 else 0
+    expected += 12 if preset.clocks.tRFCpb else 0
+    assert len({rule.name for rule in every}) == len(every) == expected
+    assert set(rules) <= set(every)
+    buses = bus_rules(preset)
+    # An ACT's own clocks, and everything else, on each bus that carries an ACT.
+    assert len(buses) == (2 if preset.organization.command_bus == "shared" else 3)
+    assert all(rule.clocks >= 1 and rule.window >= 1 for rule in every + buses)
+    assert all(len(rule.source) > 3 for rule in every + buses)
     assert MAXIMUM_REFRESH_DEBT == 8
 
 
-def edited(tmp_path: Path, *changes: tuple[str, str]) -> Path:
-    """`hbm2-2000` with pieces of its text replaced, each of which must occur once."""
-    text = (FOLDER / "hbm2-2000.toml").read_text()
+def edited(tmp_path: Path, *changes: tuple[str, str], preset: str = "hbm2-2000") -> Path:
+    """A preset with pieces of its text replaced, each of which must occur once."""
+    text = (FOLDER / f"{preset}.toml").read_text()
     for old, new in changes:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
     path = tmp_path / "edited.toml"
     path.write_text(text)
     return path
+
+
+def line_of(preset: str, key: str) -> str:
+    """The whole line that gives `key` in a preset's file, line end included."""
+    (found,) = re.findall(rf"^{key} = .*\n", (FOLDER / f"{preset}.toml").read_text(), re.MULTILINE)
+    return found
+
+
+def in_clocks(preset: str, key: str, clocks: int) -> tuple[str, str]:
+    """The change that gives a timing of a preset in `clocks`."""
+    return line_of(preset, key), f"{key} = {{ clocks = {clocks}, source = 'made up' }}\n"
 
 
 def refusal(path: Path) -> str:
@@ -103,6 +161,7 @@ def refusal(path: Path) -> str:
     return message.removeprefix(f"{path}: ")
 
 
+PER_BANK = "tRFCpb and tRREFD go together: per-bank refresh needs both"
 INCONSISTENT = [
     (
         [("rows = 16384\n", "rows = 16000\n")],
@@ -113,59 +172,151 @@ INCONSISTENT = [
         "capacity of 512 MiB does not match 16384 rows x 1024 B x 16 banks = 256 MiB",
     ),
     (
-        [("bank_groups = 4", "bank_groups = 2"), ("mib = 256", "mib = 128")],
-        "8 banks per pseudo channel; supported are 16, 32 and 64",
+        [
+            ("bank_groups = 4", "bank_groups = 2"),
+            ("banks_per_group = 4", "banks_per_group = 2"),
+            ("mib = 256", "mib = 64"),
+        ],
+        "4 banks per channel; supported are 8, 16, 32 and 64",
+    ),
+    (
+        [
+            ("bank_groups = 4", "bank_groups = 8"),
+            ("banks_per_group = 4", "banks_per_group = 8"),
+            ("stack_ids = 1", "stack_ids = 2"),
+            ("mib = 256", "mib = 2048"),
+        ],
+        "128 banks per channel; supported are 8, 16, 32 and 64",
+    ),
+    (
+        [("burst_length = 4", "burst_length = 16")],
+        "a burst of 128 B (burst length 16 on 64 bits); expected 32 or 64 B",
+    ),
+    (
+        [("bus_bits = 64", "bus_bits = 32")],
+        "a burst of 16 B (burst length 4 on 32 bits); expected 32 or 64 B",
     ),
     (
         [("burst_length = 4", "burst_length = 8")],
-        "a burst of 64 B on 64 bits; an HBM2 pseudo channel moves 32 B on 64 bits (burst length 4)",
+        "tCCD_S of 2 is shorter than the burst of 4 clocks",
     ),
     (
-        [("bus_bits = 64", "bus_bits = 32"), ("burst_length = 4", "burst_length = 8")],
-        "a burst of 32 B on 32 bits; an HBM2 pseudo channel moves 32 B on 64 bits (burst length 4)",
-    ),
-    (
-        [("tCCD_S  = { clocks = 2", "tCCD_S  = { clocks = 1")],
+        [("tCCD_S = { clocks = 2", "tCCD_S = { clocks = 1")],
         "tCCD_S of 1 is shorter than the burst of 2 clocks",
     ),
     (
-        [("tCCD_S  = { clocks = 2", "tCCD_S  = { clocks = 5")],
+        [("tCCD_S = { clocks = 2", "tCCD_S = { clocks = 5")],
         "tCCD_L of 4 clocks is shorter than tCCD_S of 5",
     ),
     (
-        [("tCCD_R  = { clocks = 3", "tCCD_R  = { clocks = 1")],
+        [("tCCD_R = { clocks = 3", "tCCD_R = { clocks = 1")],
         "tCCD_R of 1 clocks is shorter than tCCD_S of 2",
     ),
     (
-        [("tRRD_L  = { clocks = 6", "tRRD_L  = { clocks = 3")],
+        [("tRRD_L = { clocks = 6", "tRRD_L = { clocks = 3")],
         "tRRD_L of 3 clocks is shorter than tRRD_S of 4",
     ),
     (
-        [("tFAW    = { clocks = 16", "tFAW    = { clocks = 3")],
+        [("tFAW = { clocks = 16", "tFAW = { clocks = 3")],
         "tFAW of 3 clocks is shorter than tRRD_S of 4",
     ),
     (
-        [("tRCD    = { clocks = 14", "tRCD    = { clocks = 34")],
+        [("tRCD = { clocks = 14", "tRCD = { clocks = 34")],
         "tRAS of 33 clocks is shorter than tRCD of 34",
     ),
     (
-        [("tRFC    = { clocks = 350", "tRFC    = { clocks = 3901")],
+        [("tRFC = { clocks = 350", "tRFC = { clocks = 3901")],
         "tREFI of 3900 clocks is shorter than tRFC of 3901",
     ),
     (
-        [("tRC     = { clocks = 47", "tRC     = { clocks = 48")],
-        "tRC of 48 clocks does not fit tRAS 33 + tRP 14",
+        [("tRC = { clocks = 47", "tRC = { clocks = 49")],
+        "tRC of 49 clocks does not fit tRAS 33 + tRP 14",
     ),
     (
-        [("tRC     = { clocks = 47", "tRC     = { clocks = 33")],
+        [("tRC = { clocks = 47", "tRC = { clocks = 33")],
         "tRC of 33 clocks does not fit tRAS 33 + tRP 14",
     ),
+    (
+        [("tWTR_L = { clocks = 9", "tWTR_L = { clocks = 3")],
+        "tWTR_L of 3 clocks is shorter than tWTR_S of 4",
+    ),
+    (
+        [("tCWL = { clocks = 8", "tCWL = { clocks = 24")],
+        "tCWL of 24 is too long for tCL of 20",
+    ),
+    (
+        [("stack_ids = 1", "stack_ids = 2"), ("mib = 256", "mib = 512"), ("tCCD_R =", "#")],
+        "tCCD_R is missing: the device has 2 stack IDs",
+    ),
+    (
+        [("stack_ids = 1", "ranks = 2"), ("mib = 256", "mib = 512")],
+        "tRTRS is missing: the device has 2 ranks",
+    ),
+    ([("tRFCpb =", "#")], PER_BANK),
+    ([("tRREFD =", "#")], PER_BANK),
 ]
 
 
-@pytest.mark.parametrize(("changes", "message"), INCONSISTENT, ids=[m for _, m in INCONSISTENT])
+@pytest.mark.parametrize(("changes", "message"), INCONSISTENT)
 def test_inconsistent_presets(tmp_path, changes, message):
     assert refusal(edited(tmp_path, *changes)) == message
+
+
+def test_the_longest_row_cycle_that_fits_loads(tmp_path):
+    """Rounded up from nanoseconds each, tRC may be a clock longer than tRAS + tRP."""
+    path = edited(tmp_path, in_clocks("hbm2-2000", "tRC", 33 + 14 + 1))
+    assert memory_preset(str(path)).clocks.tRC == 48
+
+
+@pytest.mark.parametrize("name", memory_preset_names())
+class TestFaultsOfEveryPreset:
+    """The same slips in each of the files that ship."""
+
+    def test_capacity(self, name, tmp_path):
+        org, mib = memory_preset(name).organization, memory_preset(name).capacity
+        banks, half = memory_preset(name).banks, org.rows // 2
+        whole = mib.pseudo_channel_mib
+        path = edited(tmp_path, (line_of(name, "rows"), f"rows = {half}\n"), preset=name)
+        assert refusal(path) == (
+            f"capacity of {whole} MiB does not match "
+            f"{half} rows x {org.row_bytes} B x {banks} banks = {whole // 2} MiB"
+        )
+        line = line_of(name, "pseudo_channel_mib")
+        path = edited(tmp_path, (line, f"pseudo_channel_mib = {2 * whole}\n"), preset=name)
+        assert refusal(path) == (
+            f"capacity of {2 * whole} MiB does not match "
+            f"{org.rows} rows x {org.row_bytes} B x {banks} banks = {whole} MiB"
+        )
+
+    def test_burst_against_column_spacing(self, name, tmp_path):
+        burst = FAMILIES[memory_preset(name).family][2]
+        path = edited(tmp_path, in_clocks(name, "tCCD_S", burst - 1), preset=name)
+        assert refusal(path) == (
+            f"tCCD_S of {burst - 1} is shorter than the burst of {burst} clocks"
+        )
+
+    def test_row_cycle(self, name, tmp_path):
+        t = memory_preset(name).clocks
+        for bad in (t.tRAS, t.tRAS + t.tRP + 2):
+            path = edited(tmp_path, in_clocks(name, "tRC", bad), preset=name)
+            assert refusal(path) == (
+                f"tRC of {bad} clocks does not fit tRAS {t.tRAS} + tRP {t.tRP}"
+            )
+
+    def test_a_missing_value(self, name, tmp_path):
+        required = set(TimingClocks.model_fields) - OPTIONAL
+        for key in sorted(required):
+            path = edited(tmp_path, (line_of(name, key), ""), preset=name)
+            assert refusal(path) == f"timing.{key}: Field required"
+        for key in ("data_rate_mtps", "bus_bits", "rows", "row_bytes"):
+            path = edited(tmp_path, (line_of(name, key), ""), preset=name)
+            assert refusal(path) == f"organization.{key}: Field required"
+
+    def test_an_unknown_key(self, name, tmp_path):
+        for section in ("organization", "capacity", "timing"):
+            change = (f"[{section}]\n", f"[{section}]\ntRDC = 7\n")
+            said = refusal(edited(tmp_path, change, preset=name))
+            assert said == f"{section}.tRDC: Extra inputs are not permitted (got 7)"
 
 
 MALFORMED = [
@@ -180,15 +331,15 @@ MALFORMED = [
     (("rows = 16384\n", "rows = 'many'\n"), r"organization\.rows: .*valid integer.*\(got 'many'\)"),
     (("stack_ids = 1", "stack_ids = 3"), r"organization\.stack_ids: .*1, 2 or 4 \(got 3\)"),
     (
-        ("tCL     = { clocks = 20, ", "tCL     = { "),
+        ("tCL = { clocks = 20, ", "tCL = { "),
         r"timing\.tCL: a timing needs `clocks`, `ns` or both",
     ),
     (
-        ("tCL     = { clocks = 20, ", "tCL     = { clocks = 0, "),
+        ("tCL = { clocks = 20, ", "tCL = { clocks = 0, "),
         r"timing\.tCL\.clocks: .*\(got 0\)",
     ),
     (
-        ("tCL     = { clocks = 20, ", "tCL     = { ns = '-1', "),
+        ("tCL = { clocks = 20, ", "tCL = { ns = '-1', "),
         r"timing\.tCL\.ns: .*greater than 0.*",
     ),
     (
@@ -219,7 +370,7 @@ def test_a_user_file_loads(tmp_path):
     path = edited(
         tmp_path,
         ('name = "hbm2-2000"', 'name = "mine"'),
-        ("tRFC    = { clocks = 350", "tRFC    = { clocks = 351"),
+        ("tRFC = { clocks = 350", "tRFC = { clocks = 351"),
     )
     preset = memory_preset(str(path))
     assert (preset.name, preset.clocks.tRFC) == ("mine", 351)
