@@ -63,7 +63,8 @@ class Dram:
         """Obey what is on the bus in `clock`."""
         if ctx.get(bus.row_valid):
             if ctx.get(bus.row_refresh):
-                self.log.append((clock, 0, 0, 0, CommandCode.REF))
+                code = CommandCode.REFPB if ctx.get(bus.row_per_bank) else CommandCode.REF
+                self.log.append((clock, 0, 0, ctx.get(bus.row_bank), code))
             else:
                 bank, row = ctx.get(bus.row_bank), ctx.get(bus.row_address)
                 self.open_row[bank] = row

@@ -4,6 +4,7 @@ The channel runs in Amaranth's own simulator. Its device has two stack IDs and s
 intervals, and its engine is small, so that a few hundred clocks meet every mechanism.
 """
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -22,7 +23,8 @@ from recspeed.rtl.dram.attribution import Attribution
 from recspeed.rtl.dram.bank_machine import BankMachine
 from recspeed.rtl.dram.column_scheduler import ColumnScheduler
 from recspeed.rtl.dram.front_end import DramFrontEnd
-from recspeed.rtl.dram.refresh import Refresher
+from recspeed.rtl.dram.per_bank_refresh import PerBankRefresher
+from recspeed.rtl.dram.refresh import AllBankRefresher
 from recspeed.rtl.dram.return_path import ReturnPath
 from recspeed.rtl.dram.row_scheduler import RowScheduler
 from recspeed.rtl.lib.arbiter import OldestReady
@@ -136,6 +138,22 @@ def _waiting() -> ChannelRun:
     )
 
 
+def _per_bank() -> ChannelRun:
+    """The saturating run with per-bank refresh."""
+    run = _saturating()
+    return replace(run, settings=run.settings.model_copy(update={"per_bank": True}))
+
+
+def _row_hits() -> ChannelRun:
+    """Few rows, asked for again and again, with up to three requests per activation."""
+    tables = place_tables(_preset(), [(32 * 16, 64)])
+    contents = (np.full((32 * 16, 32), 0x3C01, dtype=np.uint16),)
+    rng = np.random.default_rng(3)
+    bags = [(0, list(rng.integers(0, 4, 60) * 128 + rng.integers(0, 16, 60))) for _ in range(3)]
+    settings = RunSettings(outstanding=128, refresh_group=1, row_hits=3)
+    return _channel_run(tables, bags, contents, settings=settings)
+
+
 RUNS = {
     "mixed": _mixed,
     "special values, FP16": lambda: _special_values("fp16"),
@@ -143,6 +161,8 @@ RUNS = {
     "saturating": _saturating,
     "fatal": _fatal,
     "waiting": _waiting,
+    "per-bank refresh": _per_bank,
+    "row hits": _row_hits,
 }
 
 
@@ -158,7 +178,12 @@ def faults_of(name: str) -> list[str]:
     outcome = simulate_in_amaranth(run, limit=golden.cycles * 5 // 4 + 300)
     result = outcome.result
     found = [str(difference) for difference in compare(result, golden)]
-    report = jedec.check(run.preset, result.commands, refresh=run.settings.refresh_group > 0)
+    report = jedec.check(
+        run.preset,
+        result.commands,
+        refresh=run.settings.refresh_group > 0,
+        per_bank=run.settings.per_bank,
+    )
     found += [f"JEDEC: {violation}" for violation in report.violations]
     if outcome.law_violations:
         found.append(f"{outcome.law_violations} violations of the stream law")
@@ -222,7 +247,12 @@ VALUE_MUTANTS = (
         LANES,
     ),
     Mutant(
-        "padding is added", PoolingSlice, "elaborate", "tag.half & self.response.last", "0", LANES
+        "padding is added",
+        PoolingSlice,
+        "elaborate",
+        "self.response.last & (self.response.beat > tag.last_beat)",
+        "0",
+        LANES,
     ),
     Mutant("lanes not masked", Readout, "elaborate", "lane < stage.lanes", "1", LANES),
 )
@@ -331,96 +361,96 @@ DRAM_MUTANTS = (
     Mutant(
         "tRP after the read ignored",
         BankMachine,
-        "elaborate",
-        "bank_timer.set(self.read & self.last, t.tRTP + t.tRP)",
+        "_timers",
+        "bank_timer.set(self.move & self.close & ~self.active_write, after_read)",
         "pass",
         "JEDEC: tRTP+tRP in clock",
     ),
     Mutant(
         "tRCD one clock too small",
         BankMachine,
-        "elaborate",
-        "column_timer.set(self.activate, t.tRCD)",
-        "column_timer.set(self.activate, t.tRCD - 1)",
+        "_timers",
+        "column_timer.set(self.activate & ~self.open_writes, t.tRCD)",
+        "column_timer.set(self.activate & ~self.open_writes, t.tRCD - 1)",
         "JEDEC: tRCD in clock",
     ),
     Mutant(
         "tRC one clock too small",
         BankMachine,
-        "elaborate",
-        "bank_timer.set(self.activate, max(t.tRC, t.tRAS + t.tRP))",
-        "bank_timer.set(self.activate, max(t.tRC, t.tRAS + t.tRP) - 1)",
+        "_timers",
+        "bank_timer.set(self.activate, row_cycle)",
+        "bank_timer.set(self.activate, row_cycle - 1)",
         "JEDEC: tRC in clock",
     ),
     Mutant(
         "tRRD_L ignored",
         RowScheduler,
         "elaborate",
-        "self.can_activate[bank] & groups[address.group(bank)].expired",
-        "self.can_activate[bank]",
+        "ranks[rank].expired & groups[address.group(bank)].expired",
+        "ranks[rank].expired",
         "JEDEC: tRRD_L in clock",
     ),
     Mutant(
         "tRRD_S ignored",
         RowScheduler,
         "elaborate",
-        "arbiter.valid & spacing.expired",
-        "arbiter.valid",
+        "ranks[rank].expired & groups[address.group(bank)].expired",
+        "groups[address.group(bank)].expired",
         "JEDEC: tRRD_S in clock",
     ),
     Mutant(
         "tFAW ignored",
         RowScheduler,
         "elaborate",
-        "& self.window_open & ~self.blocked",
-        "& ~self.blocked",
+        "& self.spacing_permits & self.window_permits",
+        "& self.spacing_permits",
         "JEDEC: tFAW in clock",
     ),
     Mutant(
         "tFAW one clock too small",
         RowScheduler,
-        "elaborate",
+        "_window",
         "(oldest == slot), t.tFAW)",
         "(oldest == slot), t.tFAW - 1)",
         "JEDEC: tFAW in clock",
     ),
     Mutant(
         "ACT while refresh is due",
-        RowScheduler,
-        "elaborate",
-        "& ~self.blocked",
+        DramFrontEnd,
+        "_schedule",
+        "& ~self.refreshing & ~self.barred",
         "",
         COMMAND,
     ),
     Mutant(
         "tCCD_S ignored",
         ColumnScheduler,
-        "elaborate",
-        "arbiter.valid & spacing.expired",
-        "arbiter.valid",
+        "_spacing",
+        "short[address.rank(bank)] & long[address.group(bank)]",
+        "long[address.group(bank)]",
         "JEDEC: tCCD_S in clock",
     ),
     Mutant(
         "tCCD_L one clock too small",
         ColumnScheduler,
-        "elaborate",
-        "timer.set(Cat(members).any(), t.tCCD_L)",
-        "timer.set(Cat(members).any(), t.tCCD_L - 1)",
+        "_spacing",
+        "[(hit, t.tCCD_L)]",
+        "[(hit, t.tCCD_L - 1)]",
         "JEDEC: tCCD_L in clock",
     ),
     Mutant(
         "tCCD_R ignored",
         ColumnScheduler,
-        "elaborate",
-        "turnaround.expired | (latest_stack == stack)",
-        "1",
+        "_turns",
+        "(hit, t.tCCD_R)",
+        "(hit, t.tCCD_S)",
         "JEDEC: tCCD_R in clock",
     ),
     Mutant("youngest first", OldestReady, "elaborate", "difference[-1]", "~difference[-1]", CLOCK),
     Mutant(
         "one burst fewer outstanding",
         DramFrontEnd,
-        "_accept",
+        "_accept_reads",
         "in_flight + bursts <= self.outstanding",
         "in_flight + bursts < self.outstanding",
         CLOCK,
@@ -429,13 +459,13 @@ DRAM_MUTANTS = (
         "read without precharge",
         DramFrontEnd,
         "_drive_bus",
-        "bus.column_precharge.eq(returns.last)",
+        'bus.column_precharge.eq(moved["close"])',
         "bus.column_precharge.eq(0)",
         "JEDEC: bank state in clock",
     ),
     Mutant(
         "REF with open banks",
-        Refresher,
+        AllBankRefresher,
         "elaborate",
         "self.due & self.banks_idle",
         "self.due",
@@ -443,15 +473,15 @@ DRAM_MUTANTS = (
     ),
     Mutant(
         "tRFC one clock too small",
-        Refresher,
+        AllBankRefresher,
         "elaborate",
-        "cycle_time.set(self.refresh, t.tRFC)",
-        "cycle_time.set(self.refresh, t.tRFC - 1)",
+        "cycle_time.set(refresh, t.tRFC)",
+        "cycle_time.set(refresh, t.tRFC - 1)",
         "JEDEC: tRFC in clock",
     ),
     Mutant(
         "tREFI one clock too large",
-        Refresher,
+        AllBankRefresher,
         "elaborate",
         "group * t.tREFI - 1",
         "group * t.tREFI",
@@ -459,10 +489,10 @@ DRAM_MUTANTS = (
     ),
     Mutant(
         "tRFC one clock too large",
-        Refresher,
+        AllBankRefresher,
         "elaborate",
-        "cycle_time.set(self.refresh, t.tRFC)",
-        "cycle_time.set(self.refresh, t.tRFC + 1)",
+        "cycle_time.set(refresh, t.tRFC)",
+        "cycle_time.set(refresh, t.tRFC + 1)",
         CLOCK,
     ),
     Mutant(
@@ -472,6 +502,87 @@ DRAM_MUTANTS = (
         "response.beat.eq(beat)",
         "response.beat.eq(~beat)",
         LANES,
+    ),
+)
+
+PER_BANK_MUTANTS = (
+    Mutant(
+        "tRFCpb one clock too small",
+        BankMachine,
+        "_timers",
+        "bank_timer.set(self.refresh, t.tRFCpb)",
+        "bank_timer.set(self.refresh, t.tRFCpb - 1)",
+        "JEDEC: tRFCpb",
+    ),
+    Mutant(
+        "tRREFD one clock too small",
+        PerBankRefresher,
+        "elaborate",
+        "spacing.set(self.refresh, self.preset.clocks.tRREFD)",
+        "spacing.set(self.refresh, self.preset.clocks.tRREFD - 1)",
+        "JEDEC: tRREFD",
+    ),
+    Mutant(
+        "round forgotten",
+        PerBankRefresher,
+        "elaborate",
+        "refreshed.eq(Mux(after.all(), 0, after))",
+        "refreshed.eq(0)",
+        "JEDEC: refresh round",
+    ),
+    Mutant(
+        "victim not barred",
+        PerBankRefresher,
+        "elaborate",
+        "Mux(owed >= URGENT, lowest_missing, 0)",
+        "0",
+        COMMAND,
+    ),
+    Mutant(
+        "one REFpb fewer ahead",
+        PerBankRefresher,
+        "elaborate",
+        "owed > -AHEAD",
+        "owed > 1 - AHEAD",
+        COMMAND,
+    ),
+)
+
+ROW_HIT_MUTANTS = (
+    Mutant(
+        "row kept for another row",
+        BankMachine,
+        "elaborate",
+        "& (next_hit.row == open_row)",
+        "",
+        COMMAND,
+    ),
+    Mutant(
+        "one hit too many",
+        BankMachine,
+        "elaborate",
+        "served < self.row_hits",
+        "served <= self.row_hits",
+        COMMAND,
+    ),
+    Mutant(
+        "row hit while refresh is due",
+        DramFrontEnd,
+        "_schedule",
+        "& ~self.refresh_due[number]",
+        "",
+        COMMAND,
+    ),
+)
+
+SCHEDULER_MUTANTS = (
+    Mutant(
+        "wanted banks do not go first",
+        ColumnScheduler,
+        "elaborate",
+        "(candidates & self.wanted_again).any()",
+        "Const(0)",
+        COMMAND,
     ),
 )
 
@@ -496,8 +607,8 @@ COUNTER_MUTANTS = (
         "second clock of a burst not counted",
         Attribution,
         "elaborate",
-        "self.read | (bursting != 0)",
-        "self.read",
+        "self.move | (bursting != 0)",
+        "self.move",
         "counter DATA",
     ),
     Mutant(
@@ -532,6 +643,9 @@ MUTANTS = (
     *((mutant, ("mixed", "fatal")) for mutant in POOLING_MUTANTS),
     *((mutant, ("saturating", "mixed", "waiting")) for mutant in DRAM_MUTANTS),
     *((mutant, ("mixed", "saturating")) for mutant in COUNTER_MUTANTS),
+    *((mutant, ("per-bank refresh",)) for mutant in PER_BANK_MUTANTS),
+    *((mutant, ("row hits",)) for mutant in ROW_HIT_MUTANTS),
+    *((mutant, ("saturating", "row hits")) for mutant in SCHEDULER_MUTANTS),
 )
 """Each fault with the runs that are tried, in this order."""
 
