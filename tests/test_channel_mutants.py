@@ -141,15 +141,19 @@ def _waiting() -> ChannelRun:
 def _per_bank() -> ChannelRun:
     """The saturating run with per-bank refresh."""
     run = _saturating()
-    return replace(run, settings=run.settings.model_copy(update={"per_bank": True}))
+    preset = preset_with("per-bank", stack_ids=2, tREFI=1600, tRFC=40, tRFCpb=60, tFAW=22)
+    settings = run.settings.model_copy(update={"per_bank": True})
+    return replace(run, preset=preset, settings=settings)
 
 
 def _row_hits() -> ChannelRun:
     """Few rows, asked for again and again, with up to three requests per activation."""
-    tables = place_tables(_preset(), [(32 * 16, 64)])
-    contents = (np.full((32 * 16, 32), 0x3C01, dtype=np.uint16),)
+    rows = 4 * 16 * 32
+    tables = place_tables(_preset(), [(rows, 64)])
+    contents = (np.full((rows, 32), 0x3C01, dtype=np.uint16),)
     rng = np.random.default_rng(3)
-    bags = [(0, list(rng.integers(0, 4, 60) * 128 + rng.integers(0, 16, 60))) for _ in range(3)]
+    # Four banks, and in each eight vectors in four DRAM rows.
+    bags = [(0, list(rng.integers(0, 4, 60) + 32 * rng.integers(0, 8, 60))) for _ in range(3)]
     settings = RunSettings(outstanding=128, refresh_group=1, row_hits=3)
     return _channel_run(tables, bags, contents, settings=settings)
 
