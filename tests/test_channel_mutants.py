@@ -139,11 +139,16 @@ def _waiting() -> ChannelRun:
 
 
 def _per_bank() -> ChannelRun:
-    """The saturating run with per-bank refresh."""
-    run = _saturating()
-    preset = preset_with("per-bank", stack_ids=2, tREFI=1600, tRFC=40, tRFCpb=60, tFAW=22)
-    settings = run.settings.model_copy(update={"per_bank": True})
-    return replace(run, preset=preset, settings=settings)
+    """Sixteen banks, all wanted all the time: refreshes pile up until a bank is freed for one."""
+    preset = preset_with("per-bank", tREFI=640, tRFC=40, tRFCpb=60, tFAW=16)
+    rng = np.random.default_rng(8)
+    tables = place_tables(preset, [(2000, 32)])
+    contents = (rng.integers(0, 0x7C00, (2000, 16), dtype=np.uint16),)
+    bags = [(0, list(rng.integers(0, 2000, 60))) for _ in range(5)]
+    settings = RunSettings(outstanding=256, per_bank=True)
+    run = _channel_run(tables, bags, contents, settings=settings)
+    parameters = PARAMETERS.model_copy(update={"queue_depth": 16})
+    return replace(run, preset=preset, parameters=parameters)
 
 
 def _row_hits() -> ChannelRun:
@@ -511,11 +516,11 @@ DRAM_MUTANTS = (
 
 PER_BANK_MUTANTS = (
     Mutant(
-        "tRFCpb one clock too small",
+        "tRFCpb halved",
         BankMachine,
         "_timers",
         "bank_timer.set(self.refresh, t.tRFCpb)",
-        "bank_timer.set(self.refresh, t.tRFCpb - 1)",
+        "bank_timer.set(self.refresh, t.tRFCpb // 2)",
         "JEDEC: tRFCpb",
     ),
     Mutant(

@@ -1,5 +1,7 @@
 """Runs that do not end: by the limit of clocks in the simulator, with one line that says so."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -45,9 +47,25 @@ def test_a_run_that_never_ends_is_one_line(stalled):
 
 
 def test_the_regression_goes_on_after_it():
-    build = Build("watched", PRESET, short_run().parameters)
-    endless = Case("endless", build, lambda: short_run(patterns=Patterns(pooled=0)))
-    cases = [Case("first", build, short_run), endless, Case("behind it", build, short_run)]
+    build = Build("watched", "memory_channel", PRESET, short_run().parameters)
+
+    @dataclass(frozen=True)
+    class Given(Case):
+        """A case with a run of its own."""
+
+        title: str = ""
+        run: ChannelRun | None = None
+
+        @property
+        def name(self) -> str:
+            return self.title
+
+        def channel_run(self) -> ChannelRun:
+            return self.run
+
+    endless = Given(build, title="endless", run=short_run(patterns=Patterns(pooled=0)))
+    first = Given(build, title="first", run=short_run())
+    cases = [first, endless, Given(build, title="behind it", run=short_run())]
     verdicts = run_batch(cases)
     assert [verdict.name for verdict in verdicts] == ["first", "endless", "behind it"]
     assert verdicts[0].passed

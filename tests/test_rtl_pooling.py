@@ -122,7 +122,7 @@ def exercise_slice(seed: int) -> None:
         ctx.set(
             pooling.response,
             {
-                "tag": pooling.tag_layout.const({"slot": slot, "half": half}).as_bits(),
+                "tag": pooling.tag_layout.const({"slot": slot, "last_beat": not half}).as_bits(),
                 "burst": beat // 2,
                 "beat": beat % 2,
                 "last": last,
