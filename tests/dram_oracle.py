@@ -228,7 +228,7 @@ class LiteralFrontEnd:
             if b.active is not None
             and b.direction == self.column_mode
             and b.column_timer.permits(t)
-            and accepted - b.active.age - 1 >= 128
+            and accepted - b.active.age - 1 >= 512
         ]
         waiting = [b for b in candidates if b.queue[self.column_mode]]
         if overdue:

@@ -214,7 +214,7 @@ def test_output_names_that_cannot_be_written(recspeed, tmp_path):
 def test_interrupted_characterization_keeps_what_is_finished(tmp_path):
     out = tmp_path / "out"
     arguments = ["characterize", "--memory", "hbm2-2000", "--bytes", "32:1024:4"]
-    arguments += ["--engine", "golden", "--lookups", "200000", "--out", str(out)]
+    arguments += ["--engine", "golden", "--lookups", "2000000", "--out", str(out)]
     process = subprocess.Popen(
         [*PROGRAM, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -21,8 +21,8 @@ one).
   tRFCpb + B of every round from a bank, and tRREFD + A from the row slot per interval.
 
 Bursts of one rank or stack ID that follow each other without a gap keep pushing the turn of the
-others away, and banks that are wanted again go before others: until 128 requests were accepted
-after one. Then it is overdue, and only overdue ones move: 128 requests more, of as many bursts
+others away, and banks that are wanted again go before others: until 512 requests were accepted
+after one. Then it is overdue, and only overdue ones move: 512 requests more, of as many bursts
 as the run's longest has.
 """
 
@@ -39,7 +39,7 @@ from recspeed.models.spec.dram_run import REQUESTS, DramRun, FrontEndSettings
 from recspeed.models.spec.memory import memory_preset
 
 NONE = np.zeros(0, dtype=REQUESTS)
-OVERDUE = 128
+OVERDUE = 512
 """Requests accepted after one from which on it goes before all others (docs/dram.md)."""
 
 
@@ -182,7 +182,7 @@ class LowestBankFirst(LiteralDram):
 def test_bound_catches_lowest_bank_first():
     """Fifteen banks take every turn of the row slot, so that a request of the last one starves."""
     preset = memory_preset("hbm2-2000")
-    reads = np.zeros(1500, dtype=REQUESTS)
+    reads = np.zeros(5000, dtype=REQUESTS)
     number = np.arange(len(reads))
     reads["bank"], reads["row"], reads["bursts"] = number % 15, number // 15, 1
     reads["bank"][40] = 15

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from golden_oracle_data import half_value, pooled_bits
+from golden_oracle import half_value, pooled_bits
 from golden_runs import uniform_run
 from hypothesis import given
 from hypothesis import strategies as st

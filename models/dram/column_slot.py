@@ -9,7 +9,7 @@ from recspeed.models.dram.bank_mask import lowest_bank
 from recspeed.models.dram.queues import open_head
 from recspeed.models.dram.state import MAXIMUM_BANKS, MAXIMUM_RANKS, READ
 
-OVERDUE = 128
+OVERDUE = 512
 """Requests accepted after one from which on it is overdue."""
 
 

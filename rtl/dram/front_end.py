@@ -28,7 +28,7 @@ from recspeed.rtl.dram.write_buffer import WRITE_BUFFER_BURSTS, WriteBuffer
 
 __all__ = ["DramFrontEnd"]
 
-OVERDUE = 128
+OVERDUE = 512
 """Requests accepted after one, of its direction, from which on its bursts go before all others."""
 
 
