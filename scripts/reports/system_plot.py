@@ -108,7 +108,7 @@ def _alone(
     if len(sizes) <= MANY_SIZES:
         values = [system_gb_per_s(system, one) for one in best]
         for place, (one, value) in enumerate(zip(best, values, strict=True)):
-            rises = value < 0.7 * values[min(place + 1, len(values) - 1)]
+            rises = value < 0.55 * values[min(place + 1, len(values) - 1)]
             axes.annotate(
                 f"{value:.0f}",
                 (sizes.index(one.point.size), value),
