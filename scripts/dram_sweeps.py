@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from recspeed.models.spec.dram_run import FrontEndSettings
-from recspeed.models.spec.memory import MemoryPreset
+from recspeed.models.spec.memory import SUPPORTED_BANKS, MemoryPreset
 from recspeed.scripts.console import UserError
 from recspeed.scripts.dram_points import DramPoint
 from recspeed.scripts.dram_workload import check_request
@@ -12,8 +12,6 @@ from recspeed.scripts.options import Refresh
 
 SIZES = (32, 64, 96, 128, 192, 256)
 HITS_PER_ROW = 16
-SUPPORTED_BANKS = (8, 16, 32, 64)
-"""Banks of a channel that a front-end can have."""
 ONE_OF_EACH_FAMILY = ("hbm2-2000", "ddr4-3200", "gddr6-14000", "hbm3-6400")
 
 GOALS: dict[tuple[str, Refresh], tuple[float, ...]] = {
@@ -238,6 +236,7 @@ SWEEPS: dict[str, Sweep] = {
             None,
             ("--bytes", "--refresh"),
             bars_x="64",
+            presets=("hbm2-2000", "hbm2e-3000", "hbm3-6400", "gddr6-14000", "ddr4-3200"),
         ),
     )
 }

