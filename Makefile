@@ -12,7 +12,8 @@ export RECSPEED_CACHE := $(CURDIR)/build/cache
 .PHONY: help setup characterize reproduce test regress verilog bench lint clean
 
 help:
-	@echo "make characterize  pooling throughput per embedding size: $(OUT)/characterize/report.html"
+	@echo "make characterize  pooling throughput per embedding size, of channels and of whole memory"
+	@echo "                   systems: $(OUT)/characterize/report.html"
 	@echo "make reproduce     every table and figure of the paper: $(OUT)/reproduce/report.html"
 	@echo "make test          all tests"
 	@echo "make regress       the long random comparison of RTL and golden model"
@@ -31,7 +32,8 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $@
 
 characterize: $(STAMP)
-	$(RECSPEED) characterize --memory hbm2-2000,hbm2e-3000 --bytes 32:256:32 --out $(OUT)/characterize
+	$(RECSPEED) characterize --memory hbm2-2000,hbm2e-3000 --figure 6,7 --bytes 32:256:32 \
+		--out $(OUT)/characterize
 
 reproduce: $(STAMP)
 	$(RECSPEED) reproduce --out $(OUT)/reproduce

@@ -177,11 +177,6 @@ def _lost_to_refresh(
     if not preset.per_bank_refresh:
         raise ValueError(f"{preset.name} has no per-bank refresh")
     interval = preset.per_bank_interval
-    if t.tRFCpb >= t.tREFI or t.tRREFD >= interval * ranks:
-        raise ValueError(
-            f"{preset.name}: tRFCpb of {t.tRFCpb} and tRREFD of {t.tRREFD} clocks leave nothing "
-            f"of tREFI and of {interval} clocks per refresh"
-        )
     return {
         "tRRD_S": Fraction(t.tRREFD, interval * ranks),
         "banks": Fraction(t.tRFCpb, t.tREFI),

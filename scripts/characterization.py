@@ -15,13 +15,9 @@ from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.registers import Counter
 from recspeed.models.spec.run import ChannelResult
 from recspeed.scripts.attribution import limiter
-from recspeed.scripts.engines import (
-    channel_bound,
-    chip_pseudo_channels,
-    engine_version,
-    run_channel,
-)
+from recspeed.scripts.engines import channel_bound, engine_version, run_channel
 from recspeed.scripts.kept_points import keep_outcome, load_outcome
+from recspeed.scripts.memory_systems import chip_channels
 from recspeed.scripts.options import Engine
 from recspeed.scripts.workload import LOOKUPS_PER_BAG, uniform_run
 
@@ -110,13 +106,13 @@ class Measured:
 
     @property
     def gb_per_s(self) -> float:
-        """Embedding bytes per nanosecond of one pseudo channel; padding does not count."""
+        """Embedding bytes per nanosecond of one channel; padding does not count."""
         point = self.point
         return point.lookups * point.size * point.preset.clock_ghz / self.outcome.cycles
 
     @property
     def gb_per_s_chip(self) -> float:
-        return self.gb_per_s * chip_pseudo_channels(self.point.preset)
+        return self.gb_per_s * chip_channels(self.point.preset)
 
     @property
     def fraction_of_bound(self) -> float:

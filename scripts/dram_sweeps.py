@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from recspeed.models.spec.dram_run import FrontEndSettings
-from recspeed.models.spec.memory import MemoryPreset
+from recspeed.models.spec.memory import SUPPORTED_BANKS, MemoryPreset
 from recspeed.scripts.console import UserError
 from recspeed.scripts.dram_points import DramPoint
+from recspeed.scripts.dram_workload import check_request
 from recspeed.scripts.options import Refresh
 
 SIZES = (32, 64, 96, 128, 192, 256)
@@ -49,6 +50,8 @@ class Sweep:
     ----------
     bars
         The series whose clocks are drawn as stacked bars; None for those of `bars_x`, side by side.
+    varies
+        Options of the command that the sweep sets itself.
     bounded
         The JEDEC bound of requests that each open their row holds for every point.
     """
@@ -58,6 +61,7 @@ class Sweep:
     axis: str
     cases: Callable[[DramPoint, MemoryPreset], list[Case]]
     bars: str | None
+    varies: tuple[str, ...]
     bars_x: str = ""
     bounded: bool = True
     presets: tuple[str, ...] = ONE_OF_EACH_FAMILY
@@ -112,7 +116,8 @@ def _outstanding(base: DramPoint, preset: MemoryPreset) -> list[Case]:
 def bank_variants(preset: MemoryPreset) -> list[MemoryPreset]:
     """The preset with other numbers of banks: stack IDs of HBM, ranks of DDR4, else larger groups.
 
-    Capacity grows with the banks; every timing stays.
+    Capacity grows with the banks; every timing stays. Numbers of banks that a front-end cannot have
+    are left out.
     """
     timing = preset.timing
     if timing.tCCD_R is not None:
@@ -123,6 +128,8 @@ def bank_variants(preset: MemoryPreset) -> list[MemoryPreset]:
         part, values = "banks_per_group", (2, 4, 8)
     variants = []
     for value in values:
+        if preset.banks * value // getattr(preset.organization, part) not in SUPPORTED_BANKS:
+            continue
         document = preset.model_dump()
         document["capacity"]["pseudo_channel_mib"] = (
             preset.capacity.pseudo_channel_mib * value // getattr(preset.organization, part)
@@ -192,6 +199,7 @@ SWEEPS: dict[str, Sweep] = {
             "bytes per request",
             _sizes,
             "all-bank refresh",
+            ("--bytes", "--refresh"),
             presets=ALL_PRESETS,
         ),
         Sweep(
@@ -200,15 +208,24 @@ SWEEPS: dict[str, Sweep] = {
             "read bursts outstanding at most",
             _outstanding,
             "queues of 16",
+            ("--outstanding",),
         ),
-        Sweep("banks", "Number of banks", "banks per channel", _banks, "64 B"),
-        Sweep("writes", "Share of writes", "% of the requests that write", _writes, "64 B"),
+        Sweep("banks", "Number of banks", "banks per channel", _banks, "64 B", ("--bytes",)),
+        Sweep(
+            "writes",
+            "Share of writes",
+            "% of the requests that write",
+            _writes,
+            "64 B",
+            ("--bytes", "--writes"),
+        ),
         Sweep(
             "hit-rate",
             "Row hits",
             "% of requests for the row before, of their bank",
             _hit_rate,
             f"up to {HITS_PER_ROW} requests per row",
+            ("--hit-rate", "--row-hits"),
             bounded=False,
         ),
         Sweep(
@@ -217,7 +234,9 @@ SWEEPS: dict[str, Sweep] = {
             "bytes per request",
             _refresh,
             None,
+            ("--bytes", "--refresh"),
             bars_x="64",
+            presets=("hbm2-2000", "hbm2e-3000", "hbm3-6400", "gddr6-14000", "ddr4-3200"),
         ),
     )
 }
@@ -233,7 +252,16 @@ def chosen_sweeps(name: str) -> list[Sweep]:
 
 
 def plan(sweep: Sweep, presets: Sequence[MemoryPreset], base: DramPoint) -> list[Case]:
-    """Every case of a sweep; `base` says engine, requests, seed, and what the sweep leaves open."""
-    return [
+    """Every case of a sweep; `base` says engine, requests, seed, and what the sweep leaves open.
+
+    Raises
+    ------
+    UserError
+        For a case that no run can be.
+    """
+    cases = [
         case for preset in presets for case in sweep.cases(replace(base, preset=preset), preset)
     ]
+    for case in cases:
+        check_request(case.point.preset, case.point.size, case.point.settings)
+    return cases

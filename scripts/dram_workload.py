@@ -17,19 +17,23 @@ QUEUE_DEPTH = 16
 PATTERN_BITS = 64
 
 
-def check_size(preset: MemoryPreset, size: int) -> None:
-    """Refuse what no request of `preset` can move.
+def check_request(preset: MemoryPreset, size: int, settings: FrontEndSettings) -> None:
+    """Refuse what no request of `preset` can move, and what the device does not have.
 
     Raises
     ------
     UserError
-        For no bytes, or more than 32 bursts or a DRAM row.
+        For no bytes, more than 32 bursts or a DRAM row; per-bank refresh of a device without it.
     """
     most = min(MAXIMUM_BURSTS * preset.burst_bytes, preset.organization.row_bytes)
     if not 1 <= size <= most:
         raise UserError(
             f"--bytes {size}: one request of {preset.name} moves 1 to {most} B "
             f"({most // preset.burst_bytes} bursts of {preset.burst_bytes} B)"
+        )
+    if settings.per_bank and not preset.per_bank_refresh:
+        raise UserError(
+            f"--refresh per-bank: {preset.name} has no per-bank refresh; expected all-bank or off"
         )
 
 
@@ -59,11 +63,7 @@ def random_run(
     UserError
         For a size that no request has, or per-bank refresh of a device without it.
     """
-    check_size(preset, size)
-    if settings.per_bank and not preset.per_bank_refresh:
-        raise UserError(
-            f"--refresh per-bank: {preset.name} has no per-bank refresh; expected all-bank or off"
-        )
+    check_request(preset, size, settings)
     written = round(requests * writes)
     rate = preset.organization.data_rate_mtps
     parts = [

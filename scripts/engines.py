@@ -30,9 +30,6 @@ SOURCES = {
 }
 """Folders and files that decide what an engine answers."""
 
-STACKS = 6
-"""HBM stacks of the chip (arXiv 2009.05230, Table XIV)."""
-
 SUFFIXES = frozenset({".py", ".toml", ".sv", ".cpp", ".h", ".vlt"})
 
 
@@ -131,11 +128,6 @@ def engine_version(engine: Engine) -> str:
                 digest.update(f"{path.relative_to(root)}\0".encode())
                 digest.update(path.read_bytes())
     return f"{version('recspeed')}+{digest.hexdigest()[:12]}"
-
-
-def chip_pseudo_channels(preset: MemoryPreset) -> int:
-    """Pseudo channels of the chip with its six stacks."""
-    return STACKS * preset.organization.pseudo_channels_per_stack
 
 
 def channel_word(preset: MemoryPreset) -> str:

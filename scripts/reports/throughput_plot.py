@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from recspeed.scripts.characterization import Measured
+from recspeed.scripts.engines import channel_word
 from recspeed.scripts.options import Engine
 from recspeed.scripts.reports.style import INK, MUTED, SERIES, SETTINGS, figure, png
 
@@ -60,7 +61,7 @@ def throughput_png(measured: Sequence[Measured]) -> bytes:
             _draw(rate, series, sizes, colours[name], lambda one: one.gb_per_s)
             _draw(share, series, sizes, colours[name], lambda one: 100 * one.fraction_of_pin)
             _pin_line(rate, series, colours[name])
-        _finish(rate, sizes, "GB/s per pseudo channel", "Throughput")
+        _finish(rate, sizes, f"GB/s per {_channels(measured)}", "Throughput")
         highest = max(one.point.preset.pin_gb_per_s for one in measured)
         rate.set_ylim(0, 1.09 * highest)
         if len(sizes) <= MANY_SIZES:
@@ -75,10 +76,16 @@ def throughput_png(measured: Sequence[Measured]) -> bytes:
         return png(drawn)
 
 
+def _channels(measured: Sequence[Measured]) -> str:
+    """What the channels of all memories of the plot are called."""
+    words = {channel_word(one.point.preset) for one in measured}
+    return words.pop() if len(words) == 1 else "channel"
+
+
 def _title(drawn, measured: Sequence[Measured]) -> None:
     point = measured[0].point
     drawn.text(
-        0.02, 0.945, "Pooling throughput of one HBM pseudo channel", fontsize=24, weight="bold"
+        0.02, 0.945, f"Pooling throughput of one {_channels(measured)}", fontsize=24, weight="bold"
     )
     drawn.text(
         0.02,
