@@ -5,12 +5,9 @@ Source of every rule: docs/dram.md, "Column slot".
 
 from numba import njit
 
-from recspeed.models.dram.bank_mask import lowest_bank
+from recspeed.models.dram.bank_mask import count_banks, lowest_bank
 from recspeed.models.dram.queues import open_head
-from recspeed.models.dram.state import MAXIMUM_BANKS, MAXIMUM_RANKS, READ
-
-OVERDUE = 512
-"""Requests accepted after one from which on it is overdue."""
+from recspeed.models.dram.state import MAXIMUM_BANKS, MAXIMUM_RANKS, OVERDUE, READ
 
 
 @njit(error_model="numpy", forceinline=True)
@@ -50,6 +47,24 @@ def _overdue(fe):
 
 
 @njit(error_model="numpy", forceinline=True)
+def _best(fe, candidates):
+    """The candidate of the group with most active banks; then of fewest bursts left; then by age.
+
+    The first two are compared as one number, below 0 since a candidate's own bank is active.
+    """
+    active = fe.active[fe.column_mode]
+    choice, least, oldest = -1, 0, 0
+    while candidates != 0:
+        bank = lowest_bank(candidates)
+        candidates &= candidates - 1
+        key = fe.open_left[bank] - (count_banks(active & fe.group_banks[bank]) << 6)
+        age = fe.open_age[bank]
+        if key < least or (key == least and age < oldest):
+            choice, least, oldest = bank, key, age
+    return choice
+
+
+@njit(error_model="numpy", forceinline=True)
 def column_choice(fe, t):
     """The bank whose next burst is moved, or -1."""
     candidates = fe.active[fe.column_mode] & fe.column_ready & fe.group_column_ready
@@ -62,15 +77,11 @@ def column_choice(fe, t):
     overdue = _overdue(fe)
     if overdue != 0:
         candidates &= overdue
-    elif candidates & fe.waiting[fe.column_mode] != 0:
-        candidates &= fe.waiting[fe.column_mode]
-    choice, oldest = -1, fe.accepted[fe.column_mode]
-    while candidates != 0:
-        bank = lowest_bank(candidates)
-        candidates &= candidates - 1
-        if fe.open_age[bank] < oldest:
-            choice, oldest = bank, fe.open_age[bank]
-    return choice
+    elif candidates & fe.several[fe.act_mode] != 0:
+        candidates &= fe.several[fe.act_mode]
+    elif candidates & fe.waiting[fe.act_mode] != 0:
+        candidates &= fe.waiting[fe.act_mode]
+    return _best(fe, candidates)
 
 
 @njit(error_model="numpy", forceinline=True)
@@ -129,6 +140,7 @@ def apply_column(fe, bank, t):
     direction = fe.column_mode
     fe.open_column[bank] += 1
     fe.open_left[bank] -= 1
+    fe.bursts_left[direction] -= 1
     fe.ccd_s_end[fe.rank[bank]] = t + fe.tCCD_S
     fe.group_column_ready &= ~fe.group_banks[bank]
     fe.group_column_wheel[(t + fe.tCCD_L) & fe.wheel_mask] |= fe.group_banks[bank]

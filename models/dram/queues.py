@@ -32,6 +32,8 @@ def put_request(fe, direction, bank, bursts, row, column, tag):
     fe.tag[place] = tag
     if fe.queue_count[queue] == 0:
         fe.head_age[queue] = age
+    else:
+        fe.several[direction] |= 1 << bank
     fe.queue_count[queue] += 1
     fe.waiting[direction] |= 1 << bank
     fe.accepted[direction] = age + 1
@@ -58,6 +60,9 @@ def open_head(fe, direction, bank):
         head = 0
     fe.queue_head[queue] = head
     fe.head_age[queue] = fe.age[first + head]
+    fe.bursts_left[direction] += fe.open_left[bank]
     fe.queue_count[queue] -= 1
+    if fe.queue_count[queue] <= 1:
+        fe.several[direction] &= ~(1 << bank)
     if fe.queue_count[queue] == 0:
         fe.waiting[direction] &= ~(1 << bank)

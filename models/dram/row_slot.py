@@ -7,7 +7,21 @@ from numba import njit
 
 from recspeed.models.dram.bank_mask import lowest_bank
 from recspeed.models.dram.queues import open_head
-from recspeed.models.dram.state import MAXIMUM_BANKS
+from recspeed.models.dram.state import MAXIMUM_BANKS, OVERDUE
+
+
+@njit(error_model="numpy", forceinline=True)
+def _oldest_head(fe, candidates):
+    """The candidate with the oldest head, and its age; -1 and the number of requests if none."""
+    queues = fe.act_mode * MAXIMUM_BANKS
+    choice, oldest = -1, fe.accepted[fe.act_mode]
+    while candidates != 0:
+        bank = lowest_bank(candidates)
+        candidates &= candidates - 1
+        age = fe.head_age[queues + bank]
+        if age < oldest:
+            choice, oldest = bank, age
+    return choice, oldest
 
 
 @njit(error_model="numpy", forceinline=True)
@@ -25,14 +39,10 @@ def activate_choice(fe, t):
             or t < fe.rfc_end[rank]
         ):
             candidates &= ~fe.rank_banks[rank]
-    queues = fe.act_mode * MAXIMUM_BANKS
-    choice, oldest = -1, fe.accepted[fe.act_mode]
-    while candidates != 0:
-        bank = lowest_bank(candidates)
-        candidates &= candidates - 1
-        age = fe.head_age[queues + bank]
-        if age < oldest:
-            choice, oldest = bank, age
+    choice, oldest = _oldest_head(fe, candidates)
+    preferred = candidates & fe.several[fe.act_mode]
+    if preferred != 0 and fe.accepted[fe.act_mode] - oldest <= OVERDUE:
+        choice, oldest = _oldest_head(fe, preferred)
     return choice
 
 
