@@ -6,7 +6,7 @@ Source of every rule: docs/dram.md, "Column slot".
 from numba import njit
 
 from recspeed.models.dram.bank_mask import count_banks, lowest_bank
-from recspeed.models.dram.queues import open_head
+from recspeed.models.dram.queues import open_head, some_overdue
 from recspeed.models.dram.state import MAXIMUM_BANKS, MAXIMUM_RANKS, OVERDUE, READ
 
 
@@ -33,15 +33,16 @@ def turns_permit(fe, t):
     return mask
 
 
-@njit(error_model="numpy", forceinline=True)
+@njit(error_model="numpy")
 def _overdue(fe):
     """Banks that could move a burst of a request that very many were accepted after."""
-    ready = fe.active[fe.column_mode] & fe.column_ready
+    direction = fe.column_mode
+    ready = fe.active[direction] & fe.column_ready
     overdue = 0
     while ready != 0:
         bank = lowest_bank(ready)
         ready &= ready - 1
-        if fe.accepted[fe.column_mode] - fe.open_age[bank] > OVERDUE:
+        if fe.accepted[direction] - fe.open_age[bank] > OVERDUE:
             overdue |= 1 << bank
     return overdue
 
@@ -52,6 +53,8 @@ def _best(fe, candidates):
 
     The first two are compared as one number, below 0 since a candidate's own bank is active.
     """
+    if candidates != 0 and candidates & (candidates - 1) == 0:
+        return lowest_bank(candidates)
     active = fe.active[fe.column_mode]
     choice, least, oldest = -1, 0, 0
     while candidates != 0:
@@ -74,7 +77,7 @@ def column_choice(fe, t):
     if candidates == 0:
         return -1
     candidates &= turns_permit(fe, t)
-    overdue = _overdue(fe)
+    overdue = _overdue(fe) if some_overdue(fe, fe.column_mode) else 0
     if overdue != 0:
         candidates &= overdue
     elif candidates & fe.several[fe.act_mode] != 0:

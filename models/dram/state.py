@@ -47,7 +47,8 @@ _REGISTERS = (
     *("activates", "refreshes"),
 )
 _PER_DIRECTION = (
-    *("accepted", "waiting", "several", "active", "bursts_left", "moved", "turn_end"),
+    *("accepted", "waiting", "several", "active", "bursts_left", "overdue_from"),
+    *("moved", "turn_end"),
 )
 _PER_RANK = (
     *("rank_banks", "ccd_s_end", "rrd_s_end", "faw_end", "rfc_end", "due", "next_refresh"),
@@ -87,7 +88,8 @@ all turn timers that hold back a direction, and of all group turns. `waiting`, `
 `bank_ready` (bank timer permits), `column_ready`, `group_act_ready` (tRRD_L permits),
 `group_column_ready` (tCCD_L permits), `round`, `victim` (at most one), `all_banks`, `..._banks`:
 masks of banks; `waiting` has those with a request in their queue, `several` those with two or more.
-`bursts_left`: of the active requests of each direction. `moved`: bursts of each direction.
+`bursts_left`: of the active requests of each direction. `overdue_from`: number of accepted requests
+up to which none that is active or in a queue is overdue. `moved`: bursts of each direction.
 `rank_turn_end[4 direction + rank]`, `rank_switch[2 before + after]`. `mode_since`: the first clock
 in which `column_mode` is seen. `open_served`: requests of this activation that are served.
 `ring_oldest`: number of the oldest write in the buffer's ring, in entry `mod RING`.
