@@ -145,6 +145,7 @@ def dram(
             "--outstanding": outstanding != DEFAULTS.outstanding,
             "--row-hits": row_hits != DEFAULTS.row_hits,
             "--hit-rate": hit_rate != 0,
+            "--pseudo-channels": pseudo_channels != 1,
         }
         for option in chosen[0].varies if len(chosen) == 1 else ():
             if given[option]:
