@@ -11,7 +11,7 @@ from golden_runs import ALL_PRESETS, preset_with
 from recspeed.models.dram.endless import EndlessRunError
 from recspeed.models.dram.run import simulate_dram
 from recspeed.models.spec.dram_run import REQUESTS, DramPatterns, DramRun, FrontEndSettings
-from recspeed.models.spec.memory import memory_preset
+from recspeed.models.spec.memory import MemoryPreset, Timing, memory_preset
 from recspeed.models.spec.registers import IDLE_CAUSES, Counter
 from recspeed.models.spec.run import CommandCode
 
@@ -192,7 +192,11 @@ def test_each_stream_slowed_down(name, pattern):
 
 
 def test_no_clock_between_per_bank_refreshes():
-    preset = preset_with("all-refresh", tREFI=16 * 8, tRFC=100)
+    """A file with such timings is refused; the golden model notices all the same."""
+    base = preset_with("all-refresh", tREFI=16 * 11, tRFC=100)
+    timing = base.timing.model_copy(update={"tREFI": Timing(clocks=16 * 8, source="made up")})
+    values = {name: getattr(base, name) for name in MemoryPreset.model_fields}
+    preset = MemoryPreset.model_construct(**values | {"timing": timing})
     reads = random_requests(np.random.default_rng(1), preset, 60)
     run = DramRun(preset, reads, NONE, FrontEndSettings(per_bank=True))
     with pytest.raises(
