@@ -14,7 +14,7 @@ from cocotb.handle import LogicObject
 from cocotb.triggers import FallingEdge, First, RisingEdge, Timer
 
 from recspeed.models.spec.registers import COUNTER_BASE, Counter, Register
-from recspeed.tb.run_plan import PlannedRun, RunOutcome, read_plan, write_outcomes
+from recspeed.tb.run_plan import COUNTER_STRIDE, PlannedRun, RunOutcome, read_plan, write_outcomes
 
 PERIOD_NS = 2
 
@@ -66,7 +66,13 @@ class Harness:
             )
             await FallingEdge(self.dut.clk)
         timed_out = not self.dut.done.value
-        counters = {counter: await self.read(COUNTER_BASE + counter.value) for counter in Counter}
+        counters = [
+            {
+                counter: await self.read(COUNTER_BASE + number * COUNTER_STRIDE + counter.value)
+                for counter in Counter
+            }
+            for number in range(planned.counter_sets)
+        ]
         violations = self.dut.law_violations.value.to_unsigned()
         await self.pulse(self.dut.store)
         return RunOutcome(counters, violations, timed_out)

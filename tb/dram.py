@@ -1,4 +1,4 @@
-"""Runs a DRAM front-end's RTL alone: random row visits, reads and writes, at full speed."""
+"""Runs the RTL of DRAM front-ends: row visits, reads and writes, at full speed."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,16 +10,14 @@ from recspeed.models.spec.registers import Counter
 from recspeed.models.spec.run import COMMAND_LOG
 from recspeed.rtl.dram.signature import ReadResponse, Request
 from recspeed.tb import toolchain
-from recspeed.tb.harness.front_end_harness import (
-    READ_SOURCE,
-    RESPONSE_SINK,
+from recspeed.tb.harness.front_end_bench import (
     TAG_BITS,
-    WRITE_BEATS,
-    WRITE_SOURCE,
-    WRITTEN_SINK,
-    FrontEndHarness,
-    HarnessRegister,
+    read_source,
+    response_sink,
+    write_source,
+    written_sink,
 )
+from recspeed.tb.harness.front_end_harness import REGISTER_STRIDE, FrontEndHarness, HarnessRegister
 from recspeed.tb.run_plan import PlannedRun, RunOutcome
 from recspeed.tb.simulation import (
     SINK_RECORD,
@@ -44,24 +42,29 @@ COUNTED = (
 )
 
 
-def build_front_end(run: DramRun, *, waves: bool = False) -> toolchain.Simulator:
-    """The simulator of the front-end that `run` needs."""
-    return build_harness(FrontEndHarness(run.preset, run.queue_depth), TOPLEVEL, waves=waves)
+def build_front_end(
+    run: DramRun, pseudo_channels: int = 1, *, waves: bool = False
+) -> toolchain.Simulator:
+    """The simulator of the front-end that `run` needs, or of the two of an HBM channel."""
+    harness = FrontEndHarness(run.preset, run.queue_depth, pseudo_channels)
+    return build_harness(harness, TOPLEVEL, waves=waves)
 
 
-def register_writes(run: DramRun) -> list[tuple[int, int]]:
-    """`(address, value)` of every harness register that `run` needs, RUN excepted."""
+def register_writes(run: DramRun, number: int = 0) -> list[tuple[int, int]]:
+    """`(address, value)` of every register that `run` on front-end `number` needs, but RUN."""
     settings = run.settings
-    return [
-        (int(HarnessRegister.READ_BURSTS), int(run.reads["bursts"].sum())),
-        (int(HarnessRegister.WRITES), len(run.writes)),
-        (int(HarnessRegister.OUTSTANDING), settings.outstanding),
-        (int(HarnessRegister.WRITE_BUFFER), settings.write_buffer),
-        (int(HarnessRegister.REFRESH_GROUP), settings.refresh_group),
-        (int(HarnessRegister.PER_BANK), int(settings.per_bank)),
-        (int(HarnessRegister.TURNAROUND_LIMIT), settings.turnaround_limit),
-        (int(HarnessRegister.ROW_HITS), settings.row_hits),
-    ]
+    values = {
+        HarnessRegister.READ_BURSTS: int(run.reads["bursts"].sum()),
+        HarnessRegister.WRITES: len(run.writes),
+        HarnessRegister.OUTSTANDING: settings.outstanding,
+        HarnessRegister.WRITE_BUFFER: settings.write_buffer,
+        HarnessRegister.REFRESH_GROUP: settings.refresh_group,
+        HarnessRegister.PER_BANK: int(settings.per_bank),
+        HarnessRegister.TURNAROUND_LIMIT: settings.turnaround_limit,
+        HarnessRegister.ROW_HITS: settings.row_hits,
+    }
+    base = number * REGISTER_STRIDE
+    return [(base + register, value) for register, value in values.items()]
 
 
 def cycle_limit(run: DramRun) -> int:
@@ -85,26 +88,30 @@ def pack_requests(run: DramRun, requests: np.ndarray) -> np.ndarray:
     return packed
 
 
-def write_run(folder: Path, run: DramRun) -> None:
-    """Put the inputs of `run` into `folder`, in the form that the peers read."""
+def write_run(folder: Path, runs: Sequence[DramRun]) -> None:
+    """Put the inputs of `runs`, one per front-end, into `folder`, in the form that peers read."""
     folder.mkdir(parents=True)
-    pack_requests(run, run.reads).tofile(folder / f"source_{READ_SOURCE}.bin")
-    pack_requests(run, run.writes).tofile(folder / f"source_{WRITE_SOURCE}.bin")
-    beats = int(run.writes["bursts"].sum()) * run.preset.burst_clocks
+    lines = []
     always = (1 << 64) - 1
-    (folder / "run.txt").write_text(
-        f"source {READ_SOURCE} {run.patterns.reads}\n"
-        f"source {WRITE_SOURCE} {run.patterns.writes}\n"
-        f"beats {WRITE_BEATS} {run.patterns.write_data} {beats} {run.seed + 1}\n"
-        f"sink {RESPONSE_SINK} {always}\n"
-        f"sink {WRITTEN_SINK} {always}\n"
-        f"{dram_line(run.preset, run.seed, 0)}\n"
-    )
+    for number, run in enumerate(runs):
+        reads, writes = read_source(number), write_source(number)
+        pack_requests(run, run.reads).tofile(folder / f"source_{reads}.bin")
+        pack_requests(run, run.writes).tofile(folder / f"source_{writes}.bin")
+        beats = int(run.writes["bursts"].sum()) * run.preset.burst_clocks
+        lines += [
+            f"source {reads} {run.patterns.reads}",
+            f"source {writes} {run.patterns.writes}",
+            f"beats {number} {run.patterns.write_data} {beats} {run.seed + 1}",
+            f"sink {response_sink(number)} {always}",
+            f"sink {written_sink(number)} {always}",
+            dram_line(run.preset, run.seed, 0, number),
+        ]
+    (folder / "run.txt").write_text("\n".join(lines) + "\n")
 
 
-def read_result(folder: Path, run: DramRun, outcome: RunOutcome) -> DramResult:
-    """Read what the peers stored in `folder`."""
-    responses = np.fromfile(folder / f"sink_{RESPONSE_SINK}.bin", dtype=SINK_RECORD)
+def read_result(folder: Path, run: DramRun, outcome: RunOutcome, number: int = 0) -> DramResult:
+    """Read what the peers of front-end `number` stored in `folder`."""
+    responses = np.fromfile(folder / f"sink_{response_sink(number)}.bin", dtype=SINK_RECORD)
     layout = ReadResponse(run.preset, TAG_BITS)
     beats = np.zeros(len(responses), dtype=BEATS)
     beats["cycle"] = responses["cycle"]
@@ -118,15 +125,16 @@ def read_result(folder: Path, run: DramRun, outcome: RunOutcome) -> DramResult:
         if bit:
             value = (value >> np.uint64(bit)) | (high << np.uint64(64 - bit))
         beats["data"][:, half] = value
-    completed = np.fromfile(folder / f"sink_{WRITTEN_SINK}.bin", dtype=SINK_RECORD)
+    completed = np.fromfile(folder / f"sink_{written_sink(number)}.bin", dtype=SINK_RECORD)
     written = np.zeros(len(completed), dtype=WRITTEN)
     written["cycle"] = completed["cycle"]
     written["tag"] = completed["item"][:, 0]
+    counters = outcome.counter_sets[number]
     return DramResult(
-        commands=np.fromfile(folder / "commands_0.bin", dtype=COMMAND_LOG),
+        commands=np.fromfile(folder / f"commands_{number}.bin", dtype=COMMAND_LOG),
         beats=beats,
         written=written,
-        counters={counter: outcome.counters[counter] for counter in COUNTED},
+        counters={counter: counters[counter] for counter in COUNTED},
     )
 
 
@@ -143,21 +151,72 @@ def simulate_front_ends(
     ------
     ChannelError, toolchain.ToolchainError
     """
-    if not runs:
+
+    def first_of(number: int, results: tuple[DramResult, ...]) -> None:
+        if on_result is not None:
+            on_result(number, results[0])
+
+    groups = [(run,) for run in runs]
+    return [results[0] for results in _simulate(groups, waves, first_of, timeout_seconds)]
+
+
+def simulate_hbm_channels(
+    pairs: Sequence[tuple[DramRun, DramRun]],
+    *,
+    waves: Path | None = None,
+    on_result: Callable[[int, tuple[DramResult, ...]], None] | None = None,
+    timeout_seconds: float = 3600,
+) -> list[tuple[DramResult, ...]]:
+    """The same for both pseudo channels of an HBM channel, which share its command buses.
+
+    Raises
+    ------
+    ValueError
+        For a device of one command bus.
+    ChannelError, toolchain.ToolchainError
+    """
+    return _simulate(pairs, waves, on_result, timeout_seconds)
+
+
+def _simulate(
+    groups: Sequence[tuple[DramRun, ...]],
+    waves: Path | None,
+    on_result: Callable[[int, tuple[DramResult, ...]], None] | None,
+    timeout_seconds: float,
+) -> list[tuple[DramResult, ...]]:
+    """Simulate groups of runs, those of a group at once; one after another in one process."""
+    if not groups:
         return []
-    first = runs[0]
-    if any(run.preset != first.preset or run.queue_depth != first.queue_depth for run in runs):
+    first = groups[0][0]
+    if any(
+        run.preset != first.preset or run.queue_depth != first.queue_depth
+        for group in groups
+        for run in group
+    ):
         raise ValueError("runs of one simulation must share preset and queue depth")
-    simulator = build_front_end(first, waves=waves is not None)
-    results: list[DramResult] = []
+    simulator = build_front_end(first, len(groups[0]), waves=waves is not None)
+    done: list[tuple[DramResult, ...]] = []
     with run_folder(waves) as folder:
-        for number, run in enumerate(runs):
-            write_run(folder / str(number), run)
-        planned = [PlannedRun(register_writes(run), cycle_limit(run)) for run in runs]
+        for index, group in enumerate(groups):
+            write_run(folder / str(index), group)
+        limits = [max(cycle_limit(run) for run in group) for group in groups]
+        planned = []
+        for group, limit in zip(groups, limits, strict=True):
+            writes = [register_writes(run, number) for number, run in enumerate(group)]
+            planned.append(
+                PlannedRun([pair for each in writes for pair in each], limit, len(group))
+            )
         outcomes = execute(simulator, folder, planned, timeout_seconds)
-        for number, (run, outcome) in enumerate(zip(runs, outcomes, strict=False)):
-            check_outcome(outcome, cycle_limit(run))
-            results.append(read_result(folder / str(number), run, outcome))
+        for index, (group, limit, outcome) in enumerate(
+            zip(groups, limits, outcomes, strict=False)
+        ):
+            check_outcome(outcome, limit)
+            done.append(
+                tuple(
+                    read_result(folder / str(index), run, outcome, number)
+                    for number, run in enumerate(group)
+                )
+            )
             if on_result is not None:
-                on_result(number, results[-1])
-    return results
+                on_result(index, done[-1])
+    return done

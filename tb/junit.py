@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from pathlib import Path
 
-from recspeed.tb.regression import Verdict
+from recspeed.tb.verdict import Verdict
 
 
 def write_junit(path: Path, suite: str, verdicts: Sequence[Verdict]) -> None:

@@ -6,6 +6,9 @@ from recspeed.models.spec.dram_run import REQUESTS, DramPatterns, DramRun, Front
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.tb.random_runs import random_pattern
 
+OTHER_PSEUDO_CHANNEL = 1 << 32
+"""Added to the seed of a pair for the run of its second pseudo channel."""
+
 
 def random_requests(
     rng: np.random.Generator, preset: MemoryPreset, count: int, bursts: int | None, **places: int
@@ -48,3 +51,14 @@ def random_dram_run(
         patterns=DramPatterns(*(random_pattern(rng) for _ in range(3))),
         seed=int(rng.integers(0, 1 << 62)),
     )
+
+
+def random_hbm_channel_runs(
+    seed: int, preset: MemoryPreset, *, queue_depth: int = 16, requests: int = 300
+) -> tuple[DramRun, DramRun]:
+    """Runs of both pseudo channels of an HBM channel, different in everything but the device."""
+    first, second = (
+        random_dram_run(each, preset, queue_depth=queue_depth, requests=requests)
+        for each in (seed, OTHER_PSEUDO_CHANNEL + seed)
+    )
+    return first, second

@@ -1,34 +1,33 @@
 """The regression: RTL against golden model and JEDEC checker, case by case."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
-from recspeed.models.chip.channel import simulate_channel
-from recspeed.models.dram.run import simulate_dram
-from recspeed.models.spec.dram_run import DramResult, DramRun
+from recspeed.models.spec.dram_run import DramRun
 from recspeed.models.spec.engine import EngineParameters
 from recspeed.models.spec.memory import MemoryPreset, memory_preset
-from recspeed.models.spec.run import ChannelResult, ChannelRun
+from recspeed.models.spec.run import ChannelRun
 from recspeed.tb import toolchain
 from recspeed.tb.channel import simulate_channels
-from recspeed.tb.checkers import jedec
-from recspeed.tb.dram import simulate_front_ends
-from recspeed.tb.random_dram_runs import random_dram_run
+from recspeed.tb.dram import simulate_front_ends, simulate_hbm_channels
+from recspeed.tb.random_dram_runs import random_dram_run, random_hbm_channel_runs
 from recspeed.tb.random_runs import random_run
-from recspeed.tb.scoreboard import compare, compare_dram
 from recspeed.tb.simulation import ChannelError
 from recspeed.tb.special_runs import SPECIAL_RUNS
+from recspeed.tb.verdict import Verdict, judge, judge_front_end, judge_hbm_channel
 
-Block = Literal["memory_channel", "dram_front_end"]
-BLOCKS: tuple[Block, ...] = ("memory_channel", "dram_front_end")
+Block = Literal["memory_channel", "dram_front_end", "hbm_channel"]
+BLOCKS: tuple[Block, ...] = ("memory_channel", "dram_front_end", "hbm_channel")
 
 FRONT_END_PRESETS = ("hbm2-2000", "hbm2e-3000", "hbm3-6400", "ddr4-3200", "gddr6-14000")
 """One memory of each family, and HBM2E with its two stack IDs."""
 
+HBM_CHANNEL_PRESETS = ("hbm2-2000", "hbm2e-3000", "hbm3-6400")
+
 FRONT_END_RANDOM = 200
-"""Random mixes per memory of a full regression of front-ends."""
+"""Random mixes per memory of a full regression of front-ends, and of pairs of HBM channels."""
 
 
 @dataclass(frozen=True)
@@ -69,18 +68,12 @@ class Case:
         build = self.build
         return random_dram_run(self.seed, build.preset, queue_depth=build.parameters.queue_depth)
 
-
-@dataclass(frozen=True)
-class Verdict:
-    """What became of a case; passed when there are no faults."""
-
-    name: str
-    faults: tuple[str, ...]
-    cycles: int
-
-    @property
-    def passed(self) -> bool:
-        return not self.faults
+    def hbm_channel_runs(self) -> tuple[DramRun, DramRun]:
+        """Its inputs, for an HBM channel; the same at every call."""
+        build = self.build
+        return random_hbm_channel_runs(
+            self.seed, build.preset, queue_depth=build.parameters.queue_depth
+        )
 
 
 def small_64_bank_build() -> Build:
@@ -100,6 +93,10 @@ def builds(block: Block) -> tuple[Build, ...]:
     if block == "dram_front_end":
         return tuple(
             Build(f"front-end-{name}", block, memory_preset(name)) for name in FRONT_END_PRESETS
+        )
+    if block == "hbm_channel":
+        return tuple(
+            Build(f"hbm-channel-{name}", block, memory_preset(name)) for name in HBM_CHANNEL_PRESETS
         )
     return (
         Build("channel-hbm2-2000", block, memory_preset("hbm2-2000")),
@@ -130,7 +127,7 @@ def all_cases(
         Random runs of memory channels, spread evenly over their builds; those of default sizes
         also have every special run.
     front_end_count
-        Random mixes of each front-end.
+        Random mixes of each front-end, and pairs of mixes of each HBM channel.
     """
     cases: list[Case] = []
     if "memory_channel" in blocks:
@@ -140,9 +137,11 @@ def all_cases(
                 cases += special_cases(build)
             count = channel_count // len(every) + (number < channel_count % len(every))
             cases += random_cases(build, count, first_seed)
-    if "dram_front_end" in blocks:
-        for build in builds("dram_front_end"):
-            cases += random_cases(build, front_end_count, first_seed)
+    alone_and_paired: tuple[Block, ...] = ("dram_front_end", "hbm_channel")
+    for block in alone_and_paired:
+        if block in blocks:
+            for build in builds(block):
+                cases += random_cases(build, front_end_count, first_seed)
     return cases
 
 
@@ -175,30 +174,20 @@ def batches(cases: Sequence[AnyCase], size: int) -> list[list[AnyCase]]:
     ]
 
 
-def judge(name: str, run: ChannelRun, rtl: ChannelResult) -> Verdict:
-    """Compare an RTL result with the golden model's, and its commands with JEDEC's rules."""
-    faults = [str(difference) for difference in compare(rtl, simulate_channel(run))]
-    report = jedec.check(
-        run.preset,
-        rtl.commands,
-        refresh=run.settings.refresh_group > 0,
-        per_bank=run.settings.per_bank,
-    )
-    faults += [f"JEDEC: {violation}" for violation in report.violations]
-    return Verdict(name, tuple(faults), rtl.cycles)
+@dataclass(frozen=True)
+class _Kind:
+    """How a block's cases are run: their inputs, the simulation of several, the verdict on one."""
+
+    inputs: Callable[[Case], Any]
+    simulate: Callable[..., Any]
+    judge: Callable[[str, Any, Any], Verdict]
 
 
-def judge_front_end(name: str, run: DramRun, rtl: DramResult) -> Verdict:
-    """The same for a front-end alone."""
-    faults = [str(difference) for difference in compare_dram(rtl, simulate_dram(run))]
-    report = jedec.check(
-        run.preset,
-        rtl.commands,
-        refresh=run.settings.refresh_group > 0,
-        per_bank=run.settings.per_bank,
-    )
-    faults += [f"JEDEC: {violation}" for violation in report.violations]
-    return Verdict(name, tuple(faults), rtl.cycles)
+KINDS: dict[Block, _Kind] = {
+    "memory_channel": _Kind(Case.channel_run, simulate_channels, judge),
+    "dram_front_end": _Kind(Case.front_end_run, simulate_front_ends, judge_front_end),
+    "hbm_channel": _Kind(Case.hbm_channel_runs, simulate_hbm_channels, judge_hbm_channel),
+}
 
 
 def run_batch(cases: Sequence[Case]) -> list[Verdict]:
@@ -206,24 +195,15 @@ def run_batch(cases: Sequence[Case]) -> list[Verdict]:
 
     A failure of the simulation itself fails every case without a result, with the reason.
     """
+    kind = KINDS[cases[0].build.block]
+    inputs = [kind.inputs(case) for case in cases]
     verdicts: list[Verdict] = []
+
+    def judge_one(number: int, result: Any) -> None:
+        verdicts.append(kind.judge(cases[number].name, inputs[number], result))
+
     try:
-        if cases[0].build.block == "memory_channel":
-            runs = [case.channel_run() for case in cases]
-            simulate_channels(
-                runs,
-                on_result=lambda number, result: verdicts.append(
-                    judge(cases[number].name, runs[number], result)
-                ),
-            )
-        else:
-            mixes = [case.front_end_run() for case in cases]
-            simulate_front_ends(
-                mixes,
-                on_result=lambda number, result: verdicts.append(
-                    judge_front_end(cases[number].name, mixes[number], result)
-                ),
-            )
+        kind.simulate(inputs, on_result=judge_one)
     except (ChannelError, toolchain.ToolchainError) as error:
         verdicts += [Verdict(case.name, (str(error),), 0) for case in cases[len(verdicts) :]]
     return verdicts
@@ -231,11 +211,9 @@ def run_batch(cases: Sequence[Case]) -> list[Verdict]:
 
 def record_waves(case: Case, path: Path) -> None:
     """Run `case` once more with a waveform, whatever its verdict."""
+    kind = KINDS[case.build.block]
     try:
-        if case.build.block == "memory_channel":
-            simulate_channels([case.channel_run()], waves=path)
-        else:
-            simulate_front_ends([case.front_end_run()], waves=path)
+        kind.simulate([kind.inputs(case)], waves=path)
     except (ChannelError, toolchain.ToolchainError):
         if not path.exists():
             raise

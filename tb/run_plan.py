@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from recspeed.models.spec.registers import Counter
 
 PLAN = "plan.json"
 OUTCOMES = "outcomes.json"
+
+COUNTER_STRIDE = 64
+"""Addresses between two sets of counters of one harness."""
 
 
 @dataclass(frozen=True)
@@ -17,27 +20,37 @@ class PlannedRun:
 
     registers: list[tuple[int, int]]
     cycle_limit: int
+    counter_sets: int = 1
+    """Sets of counters that the harness has, `COUNTER_STRIDE` apart."""
 
 
 @dataclass(frozen=True)
 class RunOutcome:
     """What a cocotb run reports besides the files of the peers."""
 
-    counters: dict[Counter, int]
+    counter_sets: list[dict[Counter, int]]
     law_violations: int
     timed_out: bool
+
+    @property
+    def counters(self) -> dict[Counter, int]:
+        """The first set, of most harnesses the only one."""
+        return self.counter_sets[0]
 
 
 def write_plan(folder: Path, runs: Sequence[PlannedRun]) -> None:
     """Leave the plan in `folder`."""
-    plan = [{"registers": run.registers, "cycle_limit": run.cycle_limit} for run in runs]
-    (folder / PLAN).write_text(json.dumps(plan))
+    (folder / PLAN).write_text(json.dumps([asdict(run) for run in runs]))
 
 
 def read_plan(folder: Path) -> list[PlannedRun]:
     """The plan in `folder`."""
     return [
-        PlannedRun([(address, value) for address, value in run["registers"]], run["cycle_limit"])
+        PlannedRun(
+            [(address, value) for address, value in run["registers"]],
+            run["cycle_limit"],
+            run["counter_sets"],
+        )
         for run in json.loads((folder / PLAN).read_text())
     ]
 
@@ -46,7 +59,10 @@ def write_outcomes(folder: Path, outcomes: Sequence[RunOutcome]) -> None:
     """Leave the outcomes in `folder`."""
     entries = [
         {
-            "counters": {counter.name: value for counter, value in outcome.counters.items()},
+            "counter_sets": [
+                {counter.name: value for counter, value in counters.items()}
+                for counters in outcome.counter_sets
+            ],
             "law_violations": outcome.law_violations,
             "timed_out": outcome.timed_out,
         }
@@ -59,7 +75,10 @@ def read_outcomes(folder: Path) -> list[RunOutcome]:
     """The outcomes in `folder`: fewer than planned if the watchdog ended one."""
     return [
         RunOutcome(
-            counters={Counter[name]: value for name, value in entry["counters"].items()},
+            counter_sets=[
+                {Counter[name]: value for name, value in counters.items()}
+                for counters in entry["counter_sets"]
+            ],
             law_violations=entry["law_violations"],
             timed_out=entry["timed_out"],
         )

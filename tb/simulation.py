@@ -33,10 +33,10 @@ def build_harness(harness, name: str, *, waves: bool = False) -> toolchain.Simul
         return toolchain.build(name, [PEERS[0], source, PEERS[1]], waves=waves)
 
 
-def dram_line(preset: MemoryPreset, seed: int, image: int) -> str:
-    """The line of run.txt that describes the DRAM to its peer."""
+def dram_line(preset: MemoryPreset, seed: int, image: int, number: int = 0) -> str:
+    """The line of run.txt that describes DRAM `number` to its peer."""
     return (
-        f"dram 0 {preset.banks} {preset.banks_per_rank} {preset.bursts_per_row} "
+        f"dram {number} {preset.banks} {preset.banks_per_rank} {preset.bursts_per_row} "
         f"{preset.burst_bytes} {seed} {image}"
     )
 

@@ -11,7 +11,7 @@ from recspeed.models.spec.memory import MemoryPreset, memory_preset
 from recspeed.models.spec.run import ChannelRun
 from recspeed.tb.channel import simulate_channels
 from recspeed.tb.checkers import jedec
-from recspeed.tb.regression import judge
+from recspeed.tb.verdict import judge
 
 TRUE = memory_preset("hbm2-2000")
 LOOKUPS = 4000

@@ -99,6 +99,6 @@ def test_a_run_with_violations_is_refused(tmp_path):
         nothing,
         parameters=EngineParameters(),
     )
-    outcome = RunOutcome(dict.fromkeys(Counter, 0), law_violations=3, timed_out=False)
+    outcome = RunOutcome([dict.fromkeys(Counter, 0)], law_violations=3, timed_out=False)
     with pytest.raises(ChannelError, match=r"^3 violations of the stream law$"):
         read_result(tmp_path, run, outcome, record_commands=True)

@@ -7,14 +7,14 @@ import numpy as np
 
 from recspeed.models.dram.contents import returned_words
 from recspeed.models.dram.endless import EndlessRunError, patience, standstill
-from recspeed.models.dram.run_loop import run_clocks, run_state
+from recspeed.models.dram.run_clock import run_state
+from recspeed.models.dram.run_log import CHUNK_CLOCKS, RunLog
+from recspeed.models.dram.run_loop import run_clocks
 from recspeed.models.dram.state import MAXIMUM_QUEUE, READ, WRITE, front_end
 from recspeed.models.spec.dram_run import BEATS, REQUESTS, TAG_LIMIT, WRITTEN, DramResult, DramRun
 from recspeed.models.spec.registers import IDLE_CAUSES, Counter
-from recspeed.models.spec.run import COMMAND_LOG, CommandCode
+from recspeed.models.spec.run import CommandCode
 
-CHUNK_CLOCKS = 1 << 16
-"""Clocks between two returns to Python, where a run can be interrupted."""
 MAXIMUM_BURSTS = 32
 COLUMN_READS = (CommandCode.RD, CommandCode.RDA)
 COLUMN_WRITES = (CommandCode.WR, CommandCode.WRA)
@@ -43,11 +43,21 @@ def simulate_dram(run: DramRun, *, record_beats: bool = True) -> DramResult:
     writes = np.ascontiguousarray(run.writes, dtype=REQUESTS)
     front = front_end(run.preset, run.settings, run.queue_depth)
     state = run_state(run)
-    commands, served = _run_to_end(run, front, state, reads, writes)
-    beats = _beats(run, commands, served) if record_beats else np.zeros(0, dtype=BEATS)
+    log = _run_to_end(run, front, state, reads, writes)
+    return dram_result(run, front, state, log, record_beats=record_beats)
+
+
+def dram_result(
+    run: DramRun, front: np.ndarray, state: np.ndarray, log: RunLog, *, record_beats: bool
+) -> DramResult:
+    """The result of a run from the registers and the log by its end; `front`, `state`: one record.
+
+    The front-end and the log may have gone on since then.
+    """
+    commands, served = log.until(state["t"][0])
     return DramResult(
         commands=commands,
-        beats=beats,
+        beats=_beats(run, commands, served) if record_beats else np.zeros(0, dtype=BEATS),
         written=_written(run, commands, served),
         counters=_counters(front, state),
     )
@@ -90,23 +100,16 @@ def check_run(run: DramRun) -> None:
             raise EndlessRunError(f"the run cannot end: the pattern of {name} has no 1")
 
 
-def _run_to_end(run, front, state, reads, writes) -> tuple[np.ndarray, np.ndarray]:
-    """Run the clock loop until done: the log, and the number of each column command's request."""
-    buffer = np.zeros(2 * CHUNK_CLOCKS, dtype=COMMAND_LOG)
-    numbers = np.zeros(len(buffer), dtype=np.int32)
-    logs, served = [], []
+def _run_to_end(run, front, state, reads, writes) -> RunLog:
+    """Run the clock loop until done."""
+    log = RunLog()
     limit = patience(run.preset, run.settings.refresh_group)
     while not state["finished"][0]:
-        run_clocks(front, state, reads, writes, buffer, numbers, CHUNK_CLOCKS)
-        logged = state["logged"][0]
-        logs.append(buffer[:logged].copy())
-        served.append(numbers[:logged].copy())
+        run_clocks(front, state, reads, writes, log.commands, log.served, CHUNK_CLOCKS)
+        log.keep(state["logged"][0])
         if state["t"][0] - state["progress"][0] > limit and not state["finished"][0]:
             raise standstill(state["progress"][0], state["t"][0])
-    log = np.concatenate(logs)
-    # What was decided in the last clock would be on the bus when the run is done.
-    before_done = log["cycle"] < state["t"][0]
-    return log[before_done], np.concatenate(served)[before_done]
+    return log
 
 
 def _beats(run: DramRun, commands: np.ndarray, served: np.ndarray) -> np.ndarray:
@@ -143,5 +146,5 @@ def _counters(front: np.ndarray, state: np.ndarray) -> dict[Counter, int]:
     counters[Counter.ACTIVATES] = int(front["activates"][0])
     counters[Counter.READS] = int(front["moved"][0, READ])
     counters[Counter.WRITES] = int(front["moved"][0, WRITE])
-    counters[Counter.REFRESHES] = int(front["refreshes"][0])
+    counters[Counter.REFRESHES] = int(state["refreshes"][0])
     return counters

@@ -1,35 +1,32 @@
 """The DRAM front-end of a channel: row visits in, JEDEC commands out, tagged beats back."""
 
+from types import SimpleNamespace
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, unsigned
-from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import data, wiring
+from amaranth.lib.wiring import Out
 
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.models.spec.timing import MAXIMUM_REFRESH_DEBT
-from recspeed.rtl.dram.attribution import Attribution, Cause
-from recspeed.rtl.dram.bank_machine import HIT_BITS, BankMachine
+from recspeed.rtl.dram.attribution import Attribution
+from recspeed.rtl.dram.bank_machine import BankMachine
 from recspeed.rtl.dram.column_scheduler import ColumnScheduler
-from recspeed.rtl.dram.mode import LIMIT_BITS, ModeControl
-from recspeed.rtl.dram.per_bank_refresh import PerBankRefresher
-from recspeed.rtl.dram.refresh import AllBankRefresher
+from recspeed.rtl.dram.command_bus import CommandBusShare
+from recspeed.rtl.dram.front_end_signature import FrontEndPorts
+from recspeed.rtl.dram.mode import ModeControl
+from recspeed.rtl.dram.refresh_control import RefreshControl
 from recspeed.rtl.dram.request_queue import AGE_BITS
 from recspeed.rtl.dram.return_path import ReturnPath
 from recspeed.rtl.dram.row_scheduler import RowScheduler
-from recspeed.rtl.dram.signature import (
-    BEAT_BITS,
-    MAXIMUM_BURSTS,
-    BankAddress,
-    DramBus,
-    ReadResponse,
-    Request,
-    bits,
-)
+from recspeed.rtl.dram.signature import MAXIMUM_BURSTS, bits
 from recspeed.rtl.dram.write_buffer import WRITE_BUFFER_BURSTS, WriteBuffer
 
 __all__ = ["DramFrontEnd"]
 
 OVERDUE = 512
-"""Requests accepted after one, of its direction, from which on its bursts go before all others."""
+"""Requests accepted after one, of its direction, from which on it goes before all others."""
+
+FEW_DATA_CLOCKS = 32
+"""Clocks of data that open requests have left, up to which an ACT goes before a burst."""
 
 
 class DramFrontEnd(wiring.Component):
@@ -50,26 +47,10 @@ class DramFrontEnd(wiring.Component):
 
     Members
     -------
-    run : In(1)
-        Refresh counts clocks from the first one in which this is 1. Hold the streams' `valid` at 0
-        before.
-    outstanding, write_buffer : In
-        Read bursts in flight, write bursts in the buffer, at most. A larger request is taken alone.
-    refresh_group, per_bank : In
-        All-bank refreshes per group, 0 for none; per-bank refresh in their place.
-    turnaround_limit, row_hits : In
-        Clocks until a direction yields; requests per activation (0: one).
-    reads, writes : In stream of Request; write_data : In stream of beats
-    response_valid : Out(1), response : Out(ReadResponse)
-        Beats; they cannot be stalled. Beats of one request come in order, those of several
-        interleave.
-    written : Out(1), written_tag : Out
-        A write's last beat is on the bus.
-    dram : Out(DramBus)
-    cause : Out(Cause)
-        What this clock is spent on.
-    activate, move_read, move_write, refresh : Out(1)
-        Commands decided in this clock, for counting.
+    Those of `FrontEndPorts`, and
+
+    buses : Out(CommandBusShare)
+        For a front-end that shares its command buses; unconnected it has them alone.
 
     Timing: a request accepted in clock t is activated in t + 1 at the earliest; a command is on the
     bus one clock after its decision; the beats of a read on the bus in clock c are the response
@@ -91,31 +72,14 @@ class DramFrontEnd(wiring.Component):
         self.queue_depth = queue_depth
         self.maximum_outstanding = maximum_outstanding
         self.has_writes = writes
-        request = Request(preset, tag_bits)
-        super().__init__(
-            {
-                "run": In(1),
-                "outstanding": In(range(maximum_outstanding + 1)),
-                "write_buffer": In(bits(WRITE_BUFFER_BURSTS + 1)),
-                "refresh_group": In(range(MAXIMUM_REFRESH_DEBT + 1)),
-                "per_bank": In(1),
-                "turnaround_limit": In(LIMIT_BITS),
-                "row_hits": In(HIT_BITS),
-                "reads": In(stream.Signature(request)),
-                "writes": In(stream.Signature(request)),
-                "write_data": In(stream.Signature(BEAT_BITS)),
-                "response_valid": Out(1),
-                "response": Out(ReadResponse(preset, tag_bits)),
-                "written": Out(1),
-                "written_tag": Out(tag_bits),
-                "dram": Out(DramBus(preset)),
-                "cause": Out(Cause),
-                "activate": Out(1),
-                "move_read": Out(1),
-                "move_write": Out(1),
-                "refresh": Out(1),
-            }
-        )
+        self.port_signature = FrontEndPorts(preset, tag_bits, maximum_outstanding)
+        super().__init__(dict(self.port_signature.members) | {"buses": Out(CommandBusShare())})
+
+    @property
+    def ports(self) -> SimpleNamespace:
+        """Everything but `buses`, as an interface of `FrontEndPorts`."""
+        members = {name: getattr(self, name) for name in self.port_signature.members}
+        return SimpleNamespace(signature=self.port_signature, **members)
 
     def elaborate(self, platform):
         m = Module()
@@ -141,11 +105,7 @@ class DramFrontEnd(wiring.Component):
         }
         self.open_writes = Signal()
         self.move_writes = Signal()
-        self.refresh_slot = Signal()
-        self.refreshing = Signal(preset.banks)
-        self.barred = Signal(preset.banks)
-        self.victim = Signal(preset.banks)
-        self.refresh_due = Signal(preset.banks)
+        m.submodules.refreshes = self.refreshes = RefreshControl(preset)
 
         accepted_read = self._accept_reads(m)
         accepted_write = self._accept_writes(m)
@@ -256,103 +216,85 @@ class DramFrontEnd(wiring.Component):
 
     def _refresh(self, m):
         """All-bank refresh per rank and per-bank refresh; at most one of them is on."""
-        preset = self.preset
-        address = BankAddress(preset)
-        closed = self._all("timer_expired") & ~self._all("active")
-        taken = Const(0)
-        bus = self.dram
-        row_refresh = Signal()
-        row_per_bank = Signal()
-        refresh_bank = Signal(bits(preset.banks))
-        for rank in address.ranks:
-            refresher = AllBankRefresher(preset)
-            m.submodules[f"refresher_{rank}"] = refresher
-            first, end = rank * preset.banks_per_rank, (rank + 1) * preset.banks_per_rank
-            m.d.comb += [
-                refresher.run.eq(self.run),
-                refresher.group.eq(Mux(self.per_bank, 0, self.refresh_group)),
-                refresher.banks_idle.eq(closed[first:end].all()),
-                refresher.slot_free.eq(~taken),
-                self.refreshing[first:end].eq(refresher.busy.replicate(end - first)),
-                self.refresh_due[first:end].eq(refresher.due.replicate(end - first)),
-            ]
-            with m.If(refresher.ready & ~taken):
-                m.d.comb += [row_refresh.eq(1), refresh_bank.eq(first)]
-            taken = taken | refresher.ready
-        if preset.per_bank_refresh:
-            m.submodules.per_bank_refresher = single = PerBankRefresher(preset)
-            waiting = self._all("waiting_read") | self._all("waiting_write")
-            m.d.comb += [
-                single.enable.eq(self.run & self.per_bank & (self.refresh_group != 0)),
-                single.available.eq(closed & self.rows.spacing_permits),
-                single.idle.eq(~waiting),
-                self.barred.eq(single.victim | (~single.spacing_permits).replicate(preset.banks)),
-                self.victim.eq(single.victim),
-            ]
-            with m.If(single.refresh):
-                m.d.comb += [row_refresh.eq(1), row_per_bank.eq(1), refresh_bank.eq(single.bank)]
-            for number, machine in enumerate(self.machines):
-                m.d.comb += machine.refresh.eq(single.grant[number])
-        m.d.comb += self.refresh_slot.eq(row_refresh)
-        m.d.sync += [
-            bus.row_valid.eq(self.rows.activate | row_refresh),
-            bus.row_refresh.eq(row_refresh),
-            bus.row_per_bank.eq(row_per_bank),
-            bus.row_bank.eq(Mux(row_refresh, refresh_bank, self.rows.bank)),
+        refreshes = self.refreshes
+        m.d.comb += [
+            refreshes.run.eq(self.run),
+            refreshes.group.eq(self.refresh_group),
+            refreshes.per_bank.eq(self.per_bank),
+            refreshes.closed.eq(self._all("timer_expired") & ~self._all("active")),
+            refreshes.waiting.eq(self._all("waiting_read") | self._all("waiting_write")),
+            refreshes.spacing_permits.eq(self.rows.spacing_permits),
+            refreshes.slot_free.eq(self.buses.row_grant),
         ]
+        for number, machine in enumerate(self.machines):
+            m.d.comb += machine.refresh.eq(refreshes.grant[number])
 
     def _schedule(self, m):
         """Connect banks and schedulers; share the command bus where the device has one."""
-        rows, columns = self.rows, self.columns
+        rows, columns, refreshes, buses = self.rows, self.columns, self.refreshes, self.buses
         m.d.comb += [
-            rows.can_activate.eq(self._all("can_activate") & ~self.refreshing & ~self.barred),
-            rows.slot_free.eq(~self.refresh_slot),
-            columns.slot_free.eq(1),
+            buses.refresh.eq(refreshes.wanted),
+            buses.activate.eq(rows.wanted & ~refreshes.wanted),
+            buses.burst.eq(columns.wanted),
+            rows.can_activate.eq(
+                self._all("can_activate") & ~refreshes.refreshing & ~refreshes.barred
+            ),
+            rows.several.eq(self._all("several")),
+            rows.slot_free.eq(~refreshes.wanted & buses.row_grant),
+            columns.slot_free.eq(buses.burst_grant),
             columns.can_move.eq(self._all("can_move")),
             columns.last.eq(self._all("last")),
-            columns.wanted_again.eq(
-                Mux(self.move_writes, self._all("waiting_write"), self._all("waiting_read"))
-            ),
+            columns.active.eq(self._all("active_of_mode")),
+            columns.wanted_again.eq(self._all("waiting")),
+            columns.wanted_by_several.eq(self._all("several")),
             columns.writing.eq(self.move_writes),
         ]
         if self.preset.organization.command_bus == "shared":
-            # One or two open banks can wait for a row to be opened; among more, data goes first.
-            but_one = Signal(self.preset.banks)
+            # With little data left a burst can wait for a row to be opened; else data goes first.
+            left = sum(Mux(machine.active_of_mode, machine.left, 0) for machine in self.machines)
             few = Signal()
             m.d.comb += [
-                but_one.eq(columns.can_move & (columns.can_move - 1)),
-                few.eq((but_one & (but_one - 1)) == 0),
-                rows.slot_free.eq(~self.refresh_slot & (few | ~columns.wanted)),
-                columns.slot_free.eq(~self.refresh_slot & ~(few & rows.wanted)),
+                few.eq(left <= FEW_DATA_CLOCKS // self.preset.burst_clocks),
+                rows.slot_free.eq(~refreshes.wanted & (few | ~columns.wanted)),
+                columns.slot_free.eq(~refreshes.wanted & ~(few & rows.wanted)),
             ]
-        accepted = Signal(AGE_BITS)
-        m.d.comb += accepted.eq(Mux(self.move_writes, self.ages["write"], self.ages["read"]))
         for number, machine in enumerate(self.machines):
             m.d.comb += [
                 rows.age[number].eq(machine.head_age),
+                rows.overdue[number].eq(self._overdue(self.open_writes, machine.head_age)),
                 columns.age[number].eq(machine.active_age),
-                columns.overdue[number].eq(
-                    (accepted - machine.active_age).as_unsigned()[:AGE_BITS] > OVERDUE
-                ),
+                columns.left[number].eq(machine.left),
+                columns.overdue[number].eq(self._overdue(self.move_writes, machine.active_age)),
                 machine.activate.eq(rows.grant[number]),
                 machine.move.eq(columns.grant[number]),
                 machine.keep_permitted.eq(
                     (self.open_writes == self.move_writes)
-                    & ~self.refresh_due[number]
-                    & ~self.victim[number]
+                    & ~refreshes.due[number]
+                    & ~refreshes.victim[number]
                 ),
             ]
+
+    def _overdue(self, writes, age):
+        """Whether very many requests of that direction were accepted after the one of that age."""
+        accepted = Mux(writes, self.ages["write"], self.ages["read"])
+        return (accepted - age).as_unsigned()[:AGE_BITS] > OVERDUE
 
     def _drive_bus(self, m):
         """Register the decided commands onto the bus; pair returning beats with their tags."""
         bus, rows, columns, returns = self.dram, self.rows, self.columns, self.returns
+        refresh = Signal()
         moved = {
             member: self._of_bank(m, f"moved_{member}", columns.bank, member)
             for member in ("column", "close", "tag", "burst", "last")
         }
         tag = self.tag_layout(moved["tag"])
         row = self._of_bank(m, "activated_row", rows.bank, "head_row")
+        m.d.comb += refresh.eq(self.refreshes.wanted & self.buses.row_grant)
         m.d.sync += [
+            bus.row_valid.eq(rows.activate | refresh),
+            bus.row_refresh.eq(refresh),
+            bus.row_per_bank.eq(refresh & self.refreshes.single),
+            bus.row_bank.eq(Mux(refresh, self.refreshes.bank, rows.bank)),
             bus.row_address.eq(row),
             bus.column_valid.eq(columns.move),
             bus.column_write.eq(self.move_writes),
@@ -372,7 +314,7 @@ class DramFrontEnd(wiring.Component):
             self.activate.eq(rows.activate),
             self.move_read.eq(columns.move & ~self.move_writes),
             self.move_write.eq(columns.move & self.move_writes),
-            self.refresh.eq(self.refresh_slot),
+            self.refresh.eq(refresh),
         ]
         if self.has_writes:
             m.d.comb += [
@@ -397,9 +339,9 @@ class DramFrontEnd(wiring.Component):
             attribution.waits_on_spacing.eq(self.columns.waits_on_spacing),
             attribution.waits_on_turn.eq(self.columns.waits_on_turn),
             attribution.waiting.eq(self._all("waiting") & ~active),
-            attribution.refreshing.eq(self.refreshing),
+            attribution.refreshing.eq(self.refreshes.refreshing),
             attribution.timer_expired.eq(self._all("timer_expired")),
-            attribution.barred.eq(self.barred),
+            attribution.barred.eq(self.refreshes.barred),
             attribution.window_permits.eq(self.rows.window_permits),
             attribution.active.eq(active.any()),
             attribution.other_waits.eq(other_waits),

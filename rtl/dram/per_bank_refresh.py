@@ -31,12 +31,16 @@ class PerBankRefresher(wiring.Component):
         Banks that are closed and whose own timers and tRRD permit a refresh.
     idle : In(banks)
         Banks without a waiting request.
+    slot_free : In(1)
+        The proposed refresh is decided.
     victim : Out(banks)
         The bank that must not be activated, one-hot, or none.
     spacing_permits : Out(1)
         tRREFD permits ACT.
-    refresh : Out(1), bank : Out, grant : Out(banks)
-        REFpb is decided in this clock, for that bank, and the same one-hot.
+    wanted : Out(1), bank : Out
+        REFpb is proposed in this clock, for that bank.
+    grant : Out(banks)
+        It is decided: the same one-hot.
     """
 
     def __init__(self, preset: MemoryPreset):
@@ -47,9 +51,10 @@ class PerBankRefresher(wiring.Component):
                 "enable": In(1),
                 "available": In(banks),
                 "idle": In(banks),
+                "slot_free": In(1),
                 "victim": Out(banks),
                 "spacing_permits": Out(1),
-                "refresh": Out(1),
+                "wanted": Out(1),
                 "bank": Out(bits(banks)),
                 "grant": Out(banks),
             }
@@ -63,7 +68,8 @@ class PerBankRefresher(wiring.Component):
         owed = Signal(signed(8))
         refreshed = Signal(banks)
         spacing = Timer(self.preset.clocks.tRREFD, "tRREFD")
-        spacing.set(self.refresh, self.preset.clocks.tRREFD)
+        refresh = Signal()
+        spacing.set(refresh, self.preset.clocks.tRREFD)
         spacing.elaborate_into(m)
 
         missing = Signal(banks)
@@ -83,17 +89,21 @@ class PerBankRefresher(wiring.Component):
             m.d.comb += chosen.eq(self.victim)
         with m.Else():
             m.d.comb += chosen.eq(idle_eligible & -idle_eligible)
-        m.d.comb += [self.grant.eq(chosen), self.refresh.eq(chosen != 0)]
+        m.d.comb += [
+            self.wanted.eq(chosen != 0),
+            refresh.eq(self.wanted & self.slot_free),
+            self.grant.eq(Mux(refresh, chosen, 0)),
+        ]
         for bank in range(banks):
             with m.If(chosen[bank]):
                 m.d.comb += self.bank.eq(bank)
 
         after = Signal(banks)
-        m.d.comb += after.eq(refreshed | chosen)
+        m.d.comb += after.eq(refreshed | self.grant)
         m.d.sync += refreshed.eq(Mux(after.all(), 0, after))
         tick = Signal()
         m.d.comb += tick.eq(self.enable & (interval == 0))
-        m.d.sync += owed.eq(owed + tick - self.refresh)
+        m.d.sync += owed.eq(owed + tick - refresh)
         with m.If(self.enable):
             m.d.sync += interval.eq(Mux(tick, interval_clocks - 1, interval - 1))
         return m

@@ -9,7 +9,7 @@ from recspeed.tb import toolchain
 from recspeed.tb.collective.compare import judge
 from recspeed.tb.collective.mixes import SPECIAL_MIXES, Mix, random_mix
 from recspeed.tb.collective.runner import run_rtl
-from recspeed.tb.regression import Verdict
+from recspeed.tb.verdict import Verdict
 
 
 @dataclass(frozen=True)

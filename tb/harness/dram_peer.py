@@ -10,11 +10,11 @@ def _extend(value, width):
     return (value | Const(0, width))[:width]
 
 
-def dram_peer(preset: MemoryPreset, bus, common: dict) -> Instance:
-    """An instance of `recspeed_dram` on `bus` (`DramBus`); `common`: clock, enable and cycle."""
+def dram_peer(preset: MemoryPreset, bus, common: dict, number: int = 0) -> Instance:
+    """Instance `number` of `recspeed_dram` on `bus` (`DramBus`); `common`: clock, enable, cycle."""
     return Instance(
         "recspeed_dram",
-        p_ID=0,
+        p_ID=number,
         p_TCL=preset.clocks.tCL,
         p_BEATS=preset.burst_clocks,
         i_row_valid=bus.row_valid,
