@@ -593,6 +593,38 @@ SCHEDULER_MUTANTS = (
         "Const(0)",
         COMMAND,
     ),
+    Mutant(
+        "banks that several want do not go first",
+        ColumnScheduler,
+        "elaborate",
+        "(candidates & self.wanted_by_several).any()",
+        "Const(0)",
+        COMMAND,
+    ),
+    Mutant(
+        "fullest group does not go first",
+        ColumnScheduler,
+        "elaborate",
+        "full - sum(members)",
+        "full",
+        COMMAND,
+    ),
+    Mutant(
+        "fewest bursts do not go first",
+        ColumnScheduler,
+        "elaborate",
+        "Cat(self.left[bank], closed[address.group(bank)])",
+        "closed[address.group(bank)] << len(self.left[bank])",
+        COMMAND,
+    ),
+    Mutant(
+        "ACT does not go to banks that several want",
+        RowScheduler,
+        "elaborate",
+        "(candidates & self.several).any()",
+        "0",
+        COMMAND,
+    ),
 )
 
 COUNTER_MUTANTS = (
