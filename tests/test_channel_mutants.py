@@ -427,7 +427,7 @@ DRAM_MUTANTS = (
         "ACT while refresh is due",
         DramFrontEnd,
         "_schedule",
-        "& ~self.refreshing & ~self.barred",
+        "& ~refreshes.refreshing & ~refreshes.barred",
         "",
         COMMAND,
     ),

@@ -1,5 +1,7 @@
 """The arbiter of an HBM channel's command buses, against a model of the buses clock by clock."""
 
+import gc
+
 import numpy as np
 import pytest
 from amaranth_bench import run_bench
@@ -128,8 +130,10 @@ def test_a_wrong_arbiter_is_caught(mutant, monkeypatch):
         check_arbiter(2, 0.5, seed=2)
 
 
+@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 def test_devices_of_one_command_bus_have_no_pseudo_channels():
     with pytest.raises(
         ValueError, match=r"^gddr6-14000 has no pseudo channels that share command buses$"
     ):
         HbmChannel(memory_preset("gddr6-14000"), tag_bits=4, queue_depth=4, maximum_outstanding=16)
+    gc.collect()
