@@ -1,5 +1,7 @@
 """The golden model and the bound: figures that the block must reach, and laws of every run."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from pydantic import ValidationError
@@ -19,6 +21,7 @@ from recspeed.models.spec.collective_run import (
     CollectiveRun,
     Fault,
     FaultKind,
+    Stall,
     collective,
     lay_out,
     start_clock,
@@ -135,10 +138,11 @@ def test_no_mix_loses_or_invents_a_flit(seed):
     ],
 )
 @pytest.mark.parametrize("chips", [2, 3, 5])
-def test_every_special_mix_ends_as_it_should(name, codes, chips):
+@pytest.mark.parametrize("channels", [1, 2])
+def test_every_special_mix_ends_as_it_should(name, codes, chips, channels):
     link = LinkParameters(
         latency=7, replay_depth=16, receive_depth=16, report_interval=4, status_interval=32,
-        full_rate=False,
+        virtual_channels=channels, full_rate=False,
     )  # fmt: skip
     mix = SPECIAL_MIXES[name](link, chips)
     outcome = golden_outcome(mix.run)
@@ -153,6 +157,31 @@ def test_every_special_mix_ends_as_it_should(name, codes, chips):
         for error, done in zip(outcome.errors, outcome.completions, strict=True):
             assert done or error is not None, "a chip neither completed nor named an error"
             assert error is None or error[0] <= latest
+
+
+@pytest.mark.parametrize(("channels", "flits"), [(1, 1 + 256), (2, 2 * 201)])
+def test_a_stalled_collective_does_not_use_up_the_credit_of_the_next(channels, flits):
+    """Rank 1 stands still in the first of two collectives of 201 flits per peer.
+
+    Rank 0 completes it and begins the next. On one channel the two share 256 flits of credit and
+    the one that the first HEAD gives back, on two channels each has as many.
+    """
+    link = CollectiveParameters(chips=4, virtual_channels=channels).link.model_copy(
+        update={"latency": 50, "replay_depth": 512, "receive_depth": 256}
+    )
+    begin = start_clock(link)
+    ready = np.full(2, begin)
+    items = [
+        collective(Operation.ALL_TO_ALL, 2 * 64 * 200, 2, ready_from=ready, sequence=number)
+        for number in range(2)
+    ]
+    stall = Stall(0, begin, begin + 2000)
+    run = CollectiveRun(link, lay_out(items).descriptors, stalls={1: stall}, limit=begin + 1900)
+    waiting = golden_outcome(run)
+    assert [len(done) for done in waiting.completions] == [1, 0]
+    assert waiting.counters[0, 0, COUNTERS.index("flits_sent")] == flits
+    done = golden_outcome(dataclasses.replace(run, limit=1 << 20))
+    assert [len(done) for done in done.completions] == [2, 2]
 
 
 def test_bound_counts_flits_of_the_busiest_link():

@@ -89,11 +89,12 @@ class LinkParameters(BaseModel):
     latency: Annotated[int, Field(ge=1, le=4096)]
     """Clocks from the transmitter's port to the receiver's: SerDes, FEC and wire."""
     sequence_bits: Annotated[int, Field(ge=2, le=12)] = 12
-    virtual_channels: Literal[1] = 1
+    virtual_channels: Literal[1, 2] = 1
+    """Each has a receive buffer and credits of its own; numbering and replay are common."""
     replay_depth: Annotated[int, Field(ge=2, le=2048)]
     """Flits sent and not acknowledged, at most."""
     receive_depth: Annotated[int, Field(ge=2, le=2048)]
-    """Flits that the receive buffer holds; all of them are credit."""
+    """Flits that the receive buffer of a virtual channel holds; all of them are credit."""
     report_interval: Annotated[int, Field(ge=1, le=2048)] = 96
     """Accepted or freed flits after which a CONTROL flit takes precedence over data."""
     status_interval: Annotated[int, Field(ge=4, le=4096)] = 192
@@ -172,6 +173,7 @@ class CollectiveParameters(BaseModel):
     latency_nanoseconds: Annotated[float, Field(gt=0, le=1000)] = 60.0
     """SerDes, FEC and wire, one way."""
     report_interval: Annotated[int, Field(ge=1, le=1024)] = 96
+    virtual_channels: Literal[1, 2] = 1
 
     @property
     def lane_gigabits_per_second(self) -> float:
@@ -198,6 +200,7 @@ class CollectiveParameters(BaseModel):
             replay_depth=depth,
             receive_depth=depth,
             report_interval=self.report_interval,
+            virtual_channels=self.virtual_channels,
         )
 
     @model_validator(mode="after")

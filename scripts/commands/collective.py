@@ -54,9 +54,10 @@ class WireName(StrEnum):
     EXACT = "exact"
 
 
-def _parameters(chips: int, latency: float) -> CollectiveParameters:
+def _parameters(chips: int, latency: float, channels: int) -> CollectiveParameters:
+    values = {"chips": chips, "latency_nanoseconds": latency, "virtual_channels": channels}
     try:
-        return CollectiveParameters(chips=chips, latency_nanoseconds=latency)
+        return CollectiveParameters.model_validate(values)
     except ValidationError as error:
         raise UserError(describe(error, "--chips, --latency")) from None
 
@@ -149,6 +150,7 @@ def _sweep(
     chip_counts: Sequence[int],
     chosen: Sequence[Engine],
     latency: float,
+    channels: int,
     seed: int,
     path: Path,
 ) -> None:
@@ -158,7 +160,7 @@ def _sweep(
         with progress() as bar:
             task = bar.add_task("sweep", total=len(chip_counts) * len(SWEEP_BYTES))
             for chips in chip_counts:
-                parameters = _parameters(chips, latency)
+                parameters = _parameters(chips, latency, channels)
                 for size in SWEEP_BYTES:
                     held = size if operation == Operation.ALL_GATHER else size * chips
                     item = equal_collective(operation, chips, held, wire)
@@ -205,6 +207,10 @@ def collective_command(
     latency: Annotated[
         float, typer.Option(min=0.1, max=1000, help="SerDes, FEC and wire, one way, in ns.")
     ] = 60.0,
+    virtual_channels: Annotated[
+        int,
+        typer.Option(min=1, max=2, help="Virtual channels of a link, each with its own credit."),
+    ] = 1,
     error_rate: Annotated[
         float, typer.Option(min=0, max=0.5, help="Share of flits that get bit errors.")
     ] = 0.0,
@@ -232,7 +238,7 @@ def collective_command(
             raise UserError("--sweep: chooses sizes itself; expected no --bytes, --per-peer, "
                             "--dump, --error-rate or --skew")  # fmt: skip
         counts = SWEEP_CHIPS if chips == "16" else numbers(chips, "--chips", MINIMUM_CHIPS)
-        _sweep(operation, wire_format, counts, chosen, latency, seed, out_path)
+        _sweep(operation, wire_format, counts, chosen, latency, virtual_channels, seed, out_path)
         return
     if not chips.isdigit() or not MINIMUM_CHIPS <= int(chips) <= MAXIMUM_CHIPS:
         raise UserError(f"--chips {chips}: expected {MINIMUM_CHIPS} to {MAXIMUM_CHIPS}")
@@ -240,7 +246,7 @@ def collective_command(
         raise UserError("--bytes: missing; expected the bytes that each chip holds, or --per-peer")
     if dump is not None and chosen == [Engine.BOUND]:
         raise UserError("--dump: the bound delivers nothing; expected --engine golden or rtl")
-    parameters = _parameters(int(chips), latency)
+    parameters = _parameters(int(chips), latency, virtual_channels)
     if per_peer is not None:
         item = _per_peer(per_peer, operation, parameters.chips, wire_format)
         held = _held(item)

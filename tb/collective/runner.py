@@ -59,7 +59,7 @@ def _store_run(folder: Path, run: CollectiveRun, images: Images) -> None:
     folder.mkdir(parents=True)
     chips = run.chips
     lines = [
-        f"depths {run.link.replay_depth} {run.link.receive_depth}",
+        f"depths {run.link.replay_depth} {run.link.receive_depth} {run.link.virtual_channels}",
         f"chips {chips}",
         *(f"stall {chip} {s.rate} {s.begin} {s.end}" for chip, s in run.stalls.items()),
         *(f"dead {wire_number(*pair, chips)} {clock}" for pair, clock in run.dead.items()),
