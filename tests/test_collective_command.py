@@ -104,7 +104,16 @@ def test_sweep_writes_a_plot(tmp_path):
     path = tmp_path / "s.json"
     done = recspeed("--op", "all_gather", "--chips", "2,4", "--sweep", "--out", path)
     assert done.returncode == 0, done.stderr
-    assert len(json.loads(path.read_text())) == 2 * 8 * 2
+    values = json.loads(path.read_text())
+    assert len(values) == 2 * 8 * (2 + 3)
+    times = {
+        (one["topology"], one["chips"], one["bytes_per_chip"]): one["nanoseconds"]
+        for one in values
+        if one["engine"] == "golden"
+    }
+    for topology in ("ring", "ring_steps", "switch"):
+        assert times["direct", 4, 64] < times[topology, 4, 64]
+    assert "ring in steps" in done.stdout
     assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
 
 

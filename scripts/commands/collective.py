@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from recspeed.models.collective.topologies import Topology
 from recspeed.models.spec.collective import (
     MAXIMUM_CHIPS,
     MINIMUM_CHIPS,
@@ -21,10 +22,22 @@ from recspeed.models.spec.collective import (
 )
 from recspeed.models.spec.collective_run import Collective
 from recspeed.models.spec.toml import describe
-from recspeed.scripts.collective_runs import Result, equal_collective, make_job, run_job
+from recspeed.scripts.collective_runs import (
+    Result,
+    equal_collective,
+    make_job,
+    other_topologies,
+    run_job,
+)
 from recspeed.scripts.console import UserError, out, progress, whole_file
 from recspeed.scripts.options import Engine, SeedOption, engines, numbers
-from recspeed.scripts.reports.collective_plot import collective_png
+from recspeed.scripts.reports.collective_plot import (
+    PAPER_LATENCY_NANOSECONDS,
+    TOPOLOGIES,
+    collective_png,
+    paper_nanoseconds,
+    slice_bytes,
+)
 
 EXAMPLE = (
     "Example: recspeed collective --op all_to_all --chips 16 --bytes 160000 "
@@ -144,6 +157,33 @@ def _show(results: Sequence[Result]) -> None:
     out.print(table)
 
 
+def _compare(results: Sequence[Result]) -> None:
+    """Direct links, ring, switch and the paper's model, for the largest number of chips."""
+    most = max(one.chips for one in results)
+    kept = [one for one in results if one.chips == most and one.engine != Engine.BOUND]
+    if not any(one.topology == Topology.DIRECT for one in kept):
+        return
+    table = Table(
+        title=f"{results[0].op}, {most} chips, golden models: ns",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("bytes/peer", justify="right", no_wrap=True)
+    for topology in Topology:
+        table.add_column(TOPOLOGIES[topology], justify="right")
+    table.add_column(f"paper, {PAPER_LATENCY_NANOSECONDS:g} ns + V/BW", justify="right")
+    for size in sorted({slice_bytes(one) for one in kept}):
+        times = {one.topology: one.nanoseconds for one in kept if slice_bytes(one) == size}
+        paper = paper_nanoseconds(Operation[results[0].op.upper()], most, size)
+        table.add_row(
+            f"{size:,}",
+            *(f"{times[topology.value]:,.1f}" for topology in Topology),
+            f"{paper:,.1f}",
+        )
+    out.print(table)
+
+
 def _sweep(
     operation: Operation,
     wire: WireFormat,
@@ -165,14 +205,15 @@ def _sweep(
                     held = size if operation == Operation.ALL_GATHER else size * chips
                     item = equal_collective(operation, chips, held, wire)
                     job = make_job(parameters, item, held, seed=seed)
-                    results += run_job(job, chosen)[0]
+                    results += run_job(job, chosen)[0] + other_topologies(job, size)
                     bar.advance(task)
     finally:
         if results:
             _write(path, results)
     with whole_file(path.with_suffix(".png")) as temporary:
         temporary.write_bytes(collective_png(operation, results, latency))
-    _show(results)
+    _show([one for one in results if one.topology == Topology.DIRECT])
+    _compare(results)
     out.print(f"{path} and {path.with_suffix('.png')}", soft_wrap=True, highlight=False)
 
 

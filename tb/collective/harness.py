@@ -145,7 +145,12 @@ def top_module(chips: int, latency: int) -> str:
 
 
 def build(
-    link: LinkParameters, chips: int, folder: Path, *, waves: bool = False
+    link: LinkParameters,
+    chips: int,
+    folder: Path,
+    *,
+    waves: bool = False,
+    cache: Path | None = None,
 ) -> toolchain.Simulator:
     """Build the simulator of `chips` engines, or take it from the cache; `folder` gets the sources.
 
@@ -172,4 +177,5 @@ def build(
             f"-I{HERE}",
         ],
         waves=waves,
+        cache=cache,
     )
