@@ -279,6 +279,12 @@ def verify(
         raise UserError(f"RTL and golden model differ: {differences[0]}", CHECK_FAILED)
 
 
+def error_free_cycles(job: Job) -> int:
+    """Clocks that the same collective takes without errors, by the golden model."""
+    run = CollectiveRun(job.parameters.link, lay_out([job.item]).descriptors, limit=job.limit)
+    return _cycles(golden_outcome(run))
+
+
 def run_job(
     job: Job, engines: Sequence[Engine]
 ) -> tuple[list[Result], list[NDArray[np.uint8]] | None]:

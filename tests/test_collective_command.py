@@ -72,6 +72,8 @@ def test_errors_and_skew_are_counted(tmp_path):
     assert result["crc_errors"] > 0
     assert result["flits_replayed"] > 0
     assert "replays" in done.stdout
+    assert "of the error-free throughput on the slowest link" in done.stdout
+    assert "go-back-N leaves 62.6% on average: 1 / (1 + 0.001 x 598 flits" in done.stdout
 
 
 def test_sizes_per_peer(tmp_path):

@@ -8,10 +8,6 @@ from recspeed.models.collective import link as k
 from recspeed.models.compiled import sources_fingerprint
 
 DATA_KIND, HEAD_KIND = e.DATA_KIND, e.HEAD_KIND
-REMEMBERED = 8192
-"""Flits of a wire, and of each channel of it, whose kind is remembered: more than ever are
-unacknowledged or unread."""
-
 EVENT_START, EVENT_COMPLETE, EVENT_PEERS, EVENT_ERROR = range(4)
 
 CORRUPT, DROP, DUPLICATE = range(3)
@@ -123,7 +119,7 @@ def _chip_clock(
         is_head = port[e.SEND_STATE] == e.HEAD
         if choice == k.NEW and is_head:
             head = e.head_of(chip, port, rank)
-            place = end[k.SENT + channel] % REMEMBERED
+            place = end[k.SENT + channel] % heads.shape[3]
             for field in range(6):
                 heads[rank, peer, channel, place, field] = head[field]
         kind = HEAD_KIND if is_head else DATA_KIND
@@ -207,9 +203,12 @@ def _compile(fingerprint):
         states = np.zeros((chips, chips, 4), np.int64)
         states[:, :, W_DEAD_FROM] = dead_from
         channels = p[k.P_CHANNELS]
-        replays = np.zeros((chips, chips, REMEMBERED, 2), np.int8)
-        kinds = np.zeros((chips, chips, channels, REMEMBERED), np.int8)
-        heads = np.zeros((chips, chips, channels, REMEMBERED, 6), np.int64)
+        # Credit keeps unread flits within the receive buffer, the window those that may be replayed
+        # within the replay buffer: older ones are forgotten.
+        unread = p[k.P_RECEIVE]
+        replays = np.zeros((chips, chips, p[k.P_REPLAY], 2), np.int8)
+        kinds = np.zeros((chips, chips, channels, unread), np.int8)
+        heads = np.zeros((chips, chips, channels, unread, 6), np.int64)
         chip = np.zeros((chips, e.CHIP_FIELDS), np.int64)
         chip[:, e.PEERS] = (1 << (chips - 1)) - 1
         ports = np.zeros((chips, chips, e.PORT_FIELDS), np.int64)

@@ -19,6 +19,8 @@ CRC_BYTES = 2
 FLIT_BYTES = PAYLOAD_BYTES + HEADER_BYTES + CRC_BYTES
 PIPELINE_ROUND_TRIP = 9
 """Clocks that the two ends of a link add to twice the wire latency until a credit returns."""
+PIPELINE_REPLAY = 8
+"""The same from sending a flit that is damaged on the way to sending it again."""
 
 
 class Kind(IntEnum):
@@ -110,6 +112,15 @@ class LinkParameters(BaseModel):
     def round_trip(self) -> int:
         """Clocks from sending a flit to using the credit that it gives back, reported at once."""
         return 2 * self.latency + PIPELINE_ROUND_TRIP
+
+    @property
+    def replay_clocks(self) -> int:
+        """Clocks, and flits, that an error costs: all that was sent until the NAK came."""
+        return 2 * self.latency + PIPELINE_REPLAY
+
+    def go_back_n_share(self, error_rate: float) -> float:
+        """What go-back-N leaves of the error-free throughput at an error rate per flit."""
+        return 1 / (1 + error_rate * self.replay_clocks)
 
     @property
     def retry_timeout(self) -> int:

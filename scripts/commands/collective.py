@@ -23,8 +23,10 @@ from recspeed.models.spec.collective import (
 from recspeed.models.spec.collective_run import Collective
 from recspeed.models.spec.toml import describe
 from recspeed.scripts.collective_runs import (
+    Job,
     Result,
     equal_collective,
+    error_free_cycles,
     make_job,
     other_topologies,
     run_job,
@@ -47,6 +49,7 @@ MAXIMUM_BYTES = 1 << 26
 """Bytes per chip: 1 MB for each of 16 peers, and then some."""
 
 SWEEP_BYTES = tuple(1 << power for power in range(6, 21, 2))
+FILE_COLUMNS = 100
 SWEEP_CHIPS = (2, 4, 6, 8, 16)
 
 
@@ -154,7 +157,22 @@ def _show(results: Sequence[Result]) -> None:
             f"{one.flits_replayed:,}",
         )
         table.add_row(*values[: len(table.columns)])
-    out.print(table)
+    # A file has no width that rows would have to be cut to.
+    out.print(table, width=None if out.is_terminal else FILE_COLUMNS)
+
+
+def _show_share(job: Job, result: Result, error_rate: float) -> None:
+    """What is left of the error-free throughput, and what go-back-N can leave of it."""
+    link = job.parameters.link
+    if result.cycles == 0:
+        return
+    out.print(
+        f"{error_free_cycles(job) / result.cycles:.1%} of the error-free throughput on the slowest "
+        f"link; go-back-N leaves {link.go_back_n_share(error_rate):.1%} on average: "
+        f"1 / (1 + {error_rate:g} x {link.replay_clocks} flits of a round trip)",
+        soft_wrap=True,
+        highlight=False,
+    )
 
 
 def _compare(results: Sequence[Result]) -> None:
@@ -306,3 +324,6 @@ def collective_command(
         _dump(dump, "out", outputs)
     _write(out_path, results)
     _show(results)
+    measured = [one for one in results if one.engine != Engine.BOUND]
+    if error_rate and measured:
+        _show_share(job, measured[-1], error_rate)
