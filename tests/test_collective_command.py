@@ -150,6 +150,10 @@ def test_a_usage_error_is_one_line(tmp_path, arguments, text):
         ("1,2\n3,4\n", "expected 3 line(s) of 3 sizes"),
         ("1,2,3\n4,5,x\n7,8,9\n", "expected whole numbers of bytes"),
         ("1,2,3\n4,5,-6\n7,8,9\n", "expected sizes from 0 up"),
+        (f"1,2,3\n4,5,{10**30}\n7,8,9\n", "expected sizes from 0 up"),
+        ("1,2,3\n4,5\n7,8,9\n", "expected 3 line(s) of 3 sizes"),
+        ("", "expected 3 line(s) of 3 sizes"),
+        ("1,2,3\n4,5,6.5\n7,8,9\n", "expected whole numbers of bytes"),
     ],
 )
 def test_a_bad_size_file_is_named(tmp_path, content, text):

@@ -101,11 +101,12 @@ def _per_peer(path: Path, operation: Operation, chips: int, wire: WireFormat) ->
             f"--per-peer {path}: expected {expected} line(s) of {chips} sizes for "
             f"{operation.name.lower()} on {chips} chips"
         )
-    lengths = np.array(sizes, np.int64)
-    if lengths.min() < 0 or lengths.sum(axis=1).max() > MAXIMUM_BYTES:
+    # As Python's integers: a size may be too large for any of NumPy's.
+    if any(min(row) < 0 or sum(row) > MAXIMUM_BYTES for row in sizes):
         raise UserError(
             f"--per-peer {path}: expected sizes from 0 up, at most {MAXIMUM_BYTES} bytes per chip"
         )
+    lengths = np.array(sizes, np.int64)
     if operation.reduces:
         if (lengths % 2).any():
             raise UserError(f"--per-peer {path}: FP16 elements take 2 bytes; expected even sizes")
