@@ -56,7 +56,7 @@ class Worker:
 
     @classmethod
     def prepare(cls) -> None:
-        """Called once in each worker. Between batches a signal must not raise: nobody catches it."""
+        """Called once in each worker. Between batches nobody would catch what a signal raises."""
 
         def stop(_number: int, _frame: object) -> None:
             cls.stopped = True
