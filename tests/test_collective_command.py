@@ -7,6 +7,9 @@ import sys
 
 import numpy as np
 import pytest
+from command_line import CommandLine
+
+from recspeed.scripts import collective_figures
 
 KEYS = {
     "op", "chips", "bytes_per_chip", "engine", "cycles", "nanoseconds", "bound_cycles",
@@ -174,3 +177,17 @@ def test_a_dead_engine_is_a_failed_check(tmp_path):
     assert done.returncode == 1
     assert "met LINK_DOWN on its link to rank" in done.stderr
     assert not path.exists()
+
+
+def test_bench_prints_the_figures_of_collectives(capsys, monkeypatch):
+    monkeypatch.setattr(collective_figures, "CHIPS", (2, 4))
+    done = CommandLine(capsys)("bench", "--block", "collective", "--no-build")
+    assert done.code == 0, done.err
+    assert "160,000 B per chip: 1.03 x bound" in done.out
+    assert "1,919 (99.4%)" in done.out
+    assert "84.9%" in done.out
+
+
+def test_bench_of_an_unknown_block(capsys):
+    message = CommandLine(capsys).refused("bench", "--block", "link")
+    assert message == "--block: unknown block 'link': expected memory_channel, collective or all"

@@ -16,6 +16,8 @@ from recspeed.models.spec.memory import MemoryPreset, memory_preset
 from recspeed.rtl.verilog import generate
 from recspeed.scripts.collective_bench import measure_speed as measure_collectives
 from recspeed.scripts.collective_bench import speed_table as collective_table
+from recspeed.scripts.collective_figures import bandwidth_table as collective_bandwidth_table
+from recspeed.scripts.collective_figures import error_table, latency_table
 from recspeed.scripts.console import UserError, out, progress
 from recspeed.scripts.workload import uniform_run
 from recspeed.tb import toolchain
@@ -90,7 +92,9 @@ def bench(
     memory: Annotated[str, typer.Option(help="memory preset, or a .toml file")] = "hbm2-2000",
     lookups: Annotated[int, typer.Option(min=800, help="lookups of each run")] = 200_000,
     seed: Annotated[int, typer.Option(min=0)] = 0,
-    build: Annotated[bool, typer.Option(help="also time a build without the cache")] = True,
+    build: Annotated[
+        bool, typer.Option(help="also time a build without the cache; of collectives, all RTL")
+    ] = True,
 ) -> None:
     """Measure simulation speed, build time, and the fraction of pin rate and bound."""
     if block not in (*BLOCKS, "all"):
@@ -98,11 +102,20 @@ def bench(
     if block in ("memory_channel", "all"):
         _bench_channel(memory_preset(memory), lookups, seed, build)
     if block in ("collective", "all"):
-        with progress() as bar:
-            task = bar.add_task("bench of collectives", total=1)
-            speed = measure_collectives(build_anew=build)
+        _bench_collectives(build)
+
+
+def _bench_collectives(build: bool) -> None:
+    """Print the collective engine's figures and, with `build`, the speed of its RTL."""
+    tables = (latency_table, collective_bandwidth_table, error_table)
+    with progress() as bar:
+        task = bar.add_task("bench of collectives", total=len(tables) + build)
+        for table in tables:
+            out.print(table())
             bar.advance(task)
-        out.print(collective_table(speed))
+        if build:
+            out.print(collective_table(measure_collectives(build_anew=True)))
+            bar.advance(task)
 
 
 def _bench_channel(preset: MemoryPreset, lookups: int, seed: int, build: bool) -> None:
