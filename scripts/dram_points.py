@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +17,17 @@ from recspeed.models.spec.run import CommandCode
 from recspeed.scripts.attribution import limiter
 from recspeed.scripts.console import CHECK_FAILED, UserError
 from recspeed.scripts.dram_workload import QUEUE_DEPTH, random_run, request_bound
-from recspeed.scripts.engines import check_commands, engine_version, run_front_end
+from recspeed.scripts.engines import (
+    check_commands,
+    check_shared_buses,
+    engine_version,
+    run_front_ends,
+)
 from recspeed.scripts.kept_points import keep_outcome, load_outcome
 from recspeed.scripts.options import Engine, Refresh
+
+if TYPE_CHECKING:
+    from recspeed.tb.checkers.jedec import JedecReport
 
 READS = (CommandCode.RD, CommandCode.RDA)
 WRITES = (CommandCode.WR, CommandCode.WRA)
@@ -37,6 +47,8 @@ class DramPoint:
     hit_rate: float = 0.0
     queue_depth: int = QUEUE_DEPTH
     seed: int = 0
+    pseudo_channels: int = 1
+    """2: both of an HBM channel, each with such requests of its own, on shared command buses."""
 
     @property
     def key(self) -> str:
@@ -53,6 +65,7 @@ class DramPoint:
             "hit_rate": self.hit_rate,
             "queue_depth": self.queue_depth,
             "seed": self.seed,
+            "pseudo_channels": self.pseudo_channels,
         }
         return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
@@ -65,18 +78,24 @@ class DramPoint:
     @property
     def bound(self) -> VisitBound:
         """The JEDEC bound where every request opens its row."""
-        return request_bound(self.preset, self.size, self.settings, self.writes)
+        return request_bound(
+            self.preset, self.size, self.settings, self.writes, self.pseudo_channels
+        )
 
-    def run(self) -> DramRun:
-        return random_run(
-            self.preset,
-            self.size,
-            self.requests,
-            settings=self.settings,
-            writes=self.writes,
-            hit_rate=self.hit_rate,
-            queue_depth=self.queue_depth,
-            seed=self.seed,
+    def runs(self) -> tuple[DramRun, ...]:
+        """One run per pseudo channel; that of the second one has the next seed."""
+        return tuple(
+            random_run(
+                self.preset,
+                self.size,
+                self.requests,
+                settings=self.settings,
+                writes=self.writes,
+                hit_rate=self.hit_rate,
+                queue_depth=self.queue_depth,
+                seed=self.seed + number,
+            )
+            for number in range(self.pseudo_channels)
         )
 
 
@@ -131,11 +150,14 @@ class DramMeasured:
         return limiter(self.counters, self.point.preset)
 
 
-def outcome_of(run: DramRun, result: DramResult) -> DramOutcome:
-    """Condense a result."""
+def outcome_of(runs: Sequence[DramRun], results: Sequence[DramResult]) -> DramOutcome:
+    """Condense the results of a point: cycles and counters are the slower pseudo channel's."""
     digest = hashlib.sha256()
-    for array in (result.commands, result.written):
-        digest.update(np.ascontiguousarray(array).tobytes())
+    for result in results:
+        for array in (result.commands, result.written):
+            digest.update(np.ascontiguousarray(array).tobytes())
+    slower = max(range(len(results)), key=lambda number: results[number].cycles)
+    run, result = runs[slower], results[slower]
     counters = {counter.name: int(value) for counter, value in result.counters.items()}
     return DramOutcome(result.cycles, counters, mixed_part(run, result), digest.hexdigest())
 
@@ -151,6 +173,14 @@ def mixed_part(run: DramRun, result: DramResult) -> float:
     return min(last) / result.cycles
 
 
+def checks_of(point: DramPoint, results: Sequence[DramResult]) -> "list[JedecReport]":
+    """JEDEC's rules on each log; of two pseudo channels, at last, on the buses that they share."""
+    checks = [check_commands(point.preset, one.commands, point.settings) for one in results]
+    if len(results) > 1:
+        checks.append(check_shared_buses(point.preset, results))
+    return checks
+
+
 def measure(point: DramPoint) -> DramOutcome:
     """Run the RTL or golden model on `point` and replay its commands against JEDEC's rules.
 
@@ -159,15 +189,15 @@ def measure(point: DramPoint) -> DramOutcome:
     UserError
         For a command that breaks a rule.
     """
-    run = point.run()
-    result = run_front_end(point.engine, run)
-    check = check_commands(point.preset, result.commands, point.settings)
-    if not check.legal:
-        raise UserError(
-            f"{point.preset.name}, {point.size} B: JEDEC violation: {check.violations[0]}",
-            CHECK_FAILED,
-        )
-    return outcome_of(run, result)
+    runs = point.runs()
+    results = run_front_ends(point.engine, runs)
+    for check in checks_of(point, results):
+        if not check.legal:
+            raise UserError(
+                f"{point.preset.name}, {point.size} B: JEDEC violation: {check.violations[0]}",
+                CHECK_FAILED,
+            )
+    return outcome_of(runs, results)
 
 
 def measured(point: DramPoint, folder: Path) -> tuple[DramMeasured, bool]:

@@ -27,6 +27,8 @@ TEXTS = {
     "hit-rate": "Requests for the DRAM row of the request before, of the same bank: with every "
     "row closed after one request, and with rows kept open while such requests wait.",
     "refresh": "What refresh costs, and how much of it per-bank refresh saves.",
+    "pseudo-channels": "The two pseudo channels of an HBM channel share its row and its column "
+    "command bus; an ACT takes the row bus for two clocks. Figures are those of the slower one.",
 }
 REFRESH_TEXT = (
     f"Per-bank refresh is to cost at most {MOST:.0%} of the throughput without refresh. Each one "

@@ -175,6 +175,22 @@ def _refresh(base: DramPoint, preset: MemoryPreset) -> list[Case]:
     ]
 
 
+def _pseudo_channels(base: DramPoint, preset: MemoryPreset) -> list[Case]:
+    counts = [(1, "alone"), (2, "two on shared buses")]
+    if preset.organization.command_bus != "separate":
+        counts = counts[:1]
+    return [
+        Case(
+            with_refresh(replace(base, size=size, pseudo_channels=count), mode),
+            f"{name}, {mode} refresh",
+            str(size),
+        )
+        for mode in _modes(preset)
+        for count, name in counts
+        for size in SIZES
+    ]
+
+
 ALL_PRESETS = (
     "hbm2-2000",
     "hbm2-2300",
@@ -238,6 +254,15 @@ SWEEPS: dict[str, Sweep] = {
             bars_x="64",
             presets=("hbm2-2000", "hbm2e-3000", "hbm3-6400", "gddr6-14000", "ddr4-3200"),
         ),
+        Sweep(
+            "pseudo-channels",
+            "One pseudo channel, and two on shared command buses",
+            "bytes per request",
+            _pseudo_channels,
+            "two on shared buses, all-bank refresh",
+            ("--bytes", "--refresh", "--pseudo-channels"),
+            presets=("hbm2-2000", "hbm2e-3000", "hbm3-6400"),
+        ),
     )
 }
 
@@ -263,5 +288,6 @@ def plan(sweep: Sweep, presets: Sequence[MemoryPreset], base: DramPoint) -> list
         case for preset in presets for case in sweep.cases(replace(base, preset=preset), preset)
     ]
     for case in cases:
-        check_request(case.point.preset, case.point.size, case.point.settings)
+        point = case.point
+        check_request(point.preset, point.size, point.settings, point.pseudo_channels)
     return cases

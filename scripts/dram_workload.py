@@ -17,13 +17,16 @@ QUEUE_DEPTH = 16
 PATTERN_BITS = 64
 
 
-def check_request(preset: MemoryPreset, size: int, settings: FrontEndSettings) -> None:
+def check_request(
+    preset: MemoryPreset, size: int, settings: FrontEndSettings, pseudo_channels: int = 1
+) -> None:
     """Refuse what no request of `preset` can move, and what the device does not have.
 
     Raises
     ------
     UserError
-        For no bytes, more than 32 bursts or a DRAM row; per-bank refresh of a device without it.
+        For no bytes, more than 32 bursts or a DRAM row; for per-bank refresh and for a second
+        pseudo channel of a device without it.
     """
     most = min(MAXIMUM_BURSTS * preset.burst_bytes, preset.organization.row_bytes)
     if not 1 <= size <= most:
@@ -34,6 +37,11 @@ def check_request(preset: MemoryPreset, size: int, settings: FrontEndSettings) -
     if settings.per_bank and not preset.per_bank_refresh:
         raise UserError(
             f"--refresh per-bank: {preset.name} has no per-bank refresh; expected all-bank or off"
+        )
+    if pseudo_channels > 1 and preset.organization.command_bus != "separate":
+        raise UserError(
+            f"--pseudo-channels {pseudo_channels}: {preset.name} has no pseudo channels that share "
+            "command buses; expected 1"
         )
 
 
@@ -128,9 +136,13 @@ def pace(rate: Fraction) -> int:
 
 
 def request_bound(
-    preset: MemoryPreset, size: int, settings: FrontEndSettings, writes: float
+    preset: MemoryPreset,
+    size: int,
+    settings: FrontEndSettings,
+    writes: float,
+    pseudo_channels: int = 1,
 ) -> VisitBound:
-    """The JEDEC bound of requests that each open their row.
+    """The JEDEC bound of requests that each open their row, for each of equal pseudo channels.
 
     Raises
     ------
@@ -144,6 +156,7 @@ def request_bound(
             refresh=settings.refresh_group > 0,
             per_bank=settings.per_bank,
             write_share=Fraction(writes).limit_denominator(10_000),
+            pseudo_channels=pseudo_channels,
         )
     except ValueError as error:
         raise UserError(str(error)) from None

@@ -5,6 +5,7 @@ needed for `--help`.
 """
 
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -60,32 +61,45 @@ def run_channel(engine: Engine, run: ChannelRun, *, record_commands: bool = True
     raise ValueError(f"{engine} executes no run")
 
 
-def run_front_end(engine: Engine, run: DramRun) -> DramResult:
-    """Execute `run` on RTL or golden model; the golden model's result holds no beats.
+def run_front_ends(engine: Engine, runs: Sequence[DramRun]) -> tuple[DramResult, ...]:
+    """Execute one run, or those of both pseudo channels of an HBM channel, on RTL or golden model.
+
+    The golden model's results hold no beats.
 
     Raises
     ------
     UserError
         For a run that cannot end, and for a simulation that failed.
     """
+    name = runs[0].preset.name
     if engine is Engine.RTL:
-        from recspeed.tb.dram import simulate_front_ends
+        from recspeed.tb.dram import simulate_front_ends, simulate_hbm_channels
         from recspeed.tb.simulation import ChannelError
         from recspeed.tb.toolchain import ToolchainError
 
         try:
-            return simulate_front_ends([run])[0]
+            if len(runs) == 1:
+                return (simulate_front_ends(runs)[0],)
+            return simulate_hbm_channels([(runs[0], runs[1])])[0]
         except (ChannelError, ToolchainError) as error:
-            raise UserError(f"rtl on {run.preset.name}: {error}", CHECK_FAILED) from error
+            raise UserError(f"rtl on {name}: {error}", CHECK_FAILED) from error
     if engine is Engine.GOLDEN:
         from recspeed.models.dram.endless import EndlessRunError
+        from recspeed.models.dram.pseudo_channels import simulate_hbm_channel
         from recspeed.models.dram.run import simulate_dram
 
         try:
-            return simulate_dram(run, record_beats=False)
+            if len(runs) == 1:
+                return (simulate_dram(runs[0], record_beats=False),)
+            return simulate_hbm_channel((runs[0], runs[1]), record_beats=False)
         except EndlessRunError as error:
-            raise UserError(f"golden on {run.preset.name}: {error}", CHECK_FAILED) from error
+            raise UserError(f"golden on {name}: {error}", CHECK_FAILED) from error
     raise ValueError(f"{engine} executes no run")
+
+
+def run_front_end(engine: Engine, run: DramRun) -> DramResult:
+    """The same for a front-end alone."""
+    return run_front_ends(engine, (run,))[0]
 
 
 def channel_bound(preset: MemoryPreset, size: int, settings: RunSettings) -> tuple[float, str]:
@@ -114,6 +128,13 @@ def check_commands(
     return jedec.check(
         preset, commands, refresh=settings.refresh_group > 0, per_bank=settings.per_bank
     )
+
+
+def check_shared_buses(preset: MemoryPreset, results: Sequence[DramResult]) -> "JedecReport":
+    """Check that the pseudo channels of an HBM channel share its command buses."""
+    from recspeed.tb.checkers import jedec
+
+    return jedec.check_shared_row_bus(preset, results[0].commands, results[1].commands)
 
 
 @cache

@@ -174,14 +174,8 @@ class LiteralFrontEnd:
             decided.column,
             decided.activate,
         ):
-            movable = [
-                b
-                for b in self.banks
-                if b.active is not None
-                and b.direction == self.column_mode
-                and b.column_timer.permits(t)
-            ]
-            if len(movable) <= 2:
+            left = sum(b.active.bursts - b.active.moved for b in self.active_for_columns())
+            if self.preset.burst_clocks * left <= 32:
                 decided.column = None
             else:
                 decided.activate = None
@@ -210,6 +204,9 @@ class LiteralFrontEnd:
             and self.visit_gap.permits(t)
         )
 
+    def active_for_columns(self):
+        return [b for b in self.banks if b.active is not None and b.direction == self.column_mode]
+
     def decide_column(self, t):
         candidates = [
             b
@@ -230,12 +227,26 @@ class LiteralFrontEnd:
             and b.column_timer.permits(t)
             and accepted - b.active.age - 1 >= 512
         ]
-        waiting = [b for b in candidates if b.queue[self.column_mode]]
+        two = [b for b in candidates if len(b.queue[self.act_mode]) >= 2]
+        one = [b for b in candidates if len(b.queue[self.act_mode]) == 1]
         if overdue:
             candidates = [b for b in candidates if b in overdue]
-        elif waiting:
-            candidates = waiting
-        return min(candidates, key=lambda b: b.active.age, default=None)
+        elif two or one:
+            candidates = two or one
+        if not candidates:
+            return None
+
+        def active_in_group(b):
+            return sum(a.group == b.group for a in self.active_for_columns())
+
+        def left(b):
+            return b.active.bursts - b.active.moved
+
+        most = max(active_in_group(b) for b in candidates)
+        candidates = [b for b in candidates if active_in_group(b) == most]
+        fewest = min(left(b) for b in candidates)
+        candidates = [b for b in candidates if left(b) == fewest]
+        return min(candidates, key=lambda b: b.active.age)
 
     def faw_forbids(self, t, rank):
         window = self.preset.clocks.tFAW
@@ -264,7 +275,15 @@ class LiteralFrontEnd:
             and self.rrefd.permits(t)
             and b.number != self.victim()
         ]
-        return min(candidates, key=lambda b: b.queue[self.act_mode][0].age, default=None)
+
+        def age(b):
+            return b.queue[self.act_mode][0].age
+
+        oldest = min(candidates, key=age, default=None)
+        if oldest is None or self.ages[self.act_mode] - age(oldest) - 1 >= 512:
+            return oldest
+        two = [b for b in candidates if len(b.queue[self.act_mode]) >= 2]
+        return min(two or candidates, key=age)
 
     def decide_refresh(self, t):
         if not self.settings.refresh_group:

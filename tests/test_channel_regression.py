@@ -16,6 +16,7 @@ FIRST_SEED = 0
 
 CHANNELS = {build.name: build for build in builds("memory_channel")}
 FRONT_ENDS = {build.name: build for build in builds("dram_front_end")}
+HBM_CHANNELS = {build.name: build for build in builds("hbm_channel")}
 
 
 def run_cases(cases: list[Case]) -> None:
@@ -38,6 +39,11 @@ def test_channel_equals_golden_and_is_legal(name):
 def test_front_end_equals_golden_and_is_legal(name):
     """Random mixes of reads and writes, settings and patterns, named by their seed."""
     run_cases(random_cases(FRONT_ENDS[name], RANDOM_MIXES, FIRST_SEED))
+
+
+def test_hbm_channel_equals_golden_and_is_legal():
+    """Pairs of mixes on shared command buses; the other devices' are part of `make regress`."""
+    run_cases(random_cases(HBM_CHANNELS["hbm-channel-hbm2-2000"], RANDOM_MIXES, FIRST_SEED))
 
 
 def test_the_batches_are_as_many_as_promised():

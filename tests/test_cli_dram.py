@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from command_line import CommandLine
 
+from recspeed.models.dram.pseudo_channels import simulate_hbm_channel
 from recspeed.models.spec.dram_run import FrontEndSettings
 from recspeed.models.spec.memory import memory_preset, memory_preset_names
 from recspeed.models.spec.run import ALWAYS, CommandCode
 from recspeed.scripts.commands import dram
 from recspeed.scripts.dram_workload import random_run
-from recspeed.scripts.engines import run_front_end
+from recspeed.scripts.engines import run_front_end, run_front_ends
 from recspeed.scripts.options import Engine
 
 
@@ -128,14 +129,48 @@ def test_settings_reach_the_front_end(recspeed):
     assert len(seen) == 7
 
 
+def test_both_pseudo_channels_have_their_logs_and_the_cost_of_sharing(recspeed, tmp_path):
+    preset = memory_preset("hbm2-2000")
+    run = ("--memory", "hbm2-2000", "--bytes", 64, "--requests", 3000, "--seed", 7)
+    finished = recspeed(
+        *("dram", *run, "--engine", "golden", "--pseudo-channels", 2),
+        *("--commands", tmp_path / "commands.csv"),
+    )
+    assert finished.code == 0, finished.err
+    runs = tuple(
+        random_run(preset, 64, 3000, settings=FrontEndSettings(), seed=seed) for seed in (7, 8)
+    )
+    shared = simulate_hbm_channel((runs[0], runs[1]))
+    for number, result in enumerate(shared):
+        log = read_log(tmp_path / f"commands-{number}.csv")
+        assert [int(entry["cycle"]) for entry in log] == result.commands["cycle"].tolist()
+        alone = run_front_end(Engine.GOLDEN, runs[number])
+        row = [str(number), str(result.cycles), str(alone.cycles)]
+        cells = [line.replace("│", " ").split() for line in finished.out.splitlines()]
+        assert any(cell[:1] + cell[1:2] + cell[3:4] == row for cell in cells if len(cell) == 6)
+    assert f"{max(result.cycles for result in shared)} at 1 GHz" in finished.out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["commands-0.csv", "commands-1.csv"]
+
+
+def test_pseudo_channels_that_do_not_share_their_buses_fail_the_run(recspeed, monkeypatch):
+    def separately(engine, runs):
+        return tuple(run_front_end(engine, run) for run in runs)
+
+    monkeypatch.setattr(dram, "run_front_ends", separately)
+    run = ("--memory", "hbm2-2000", "--bytes", 32, "--requests", 500, "--engine", "golden")
+    message = recspeed.refused("dram", *run, "--pseudo-channels", 2, code=1)
+    assert message.startswith("JEDEC violation: ")
+    assert "of pseudo channels 0 and 1" in message
+
+
 def test_command_that_comes_a_clock_too_early_fails_the_run(recspeed, monkeypatch):
-    def too_early(engine, run):
-        result = run_front_end(engine, run)
+    def too_early(engine, runs):
+        (result,) = run_front_ends(engine, runs)
         reads = np.flatnonzero(result.commands["command"] >= CommandCode.RD)
         result.commands["cycle"][: reads[0]] += 1
-        return result
+        return (result,)
 
-    monkeypatch.setattr(dram, "run_front_end", too_early)
+    monkeypatch.setattr(dram, "run_front_ends", too_early)
     run = ("--memory", "hbm2-2000", "--bytes", 32, "--requests", 50, "--engine", "golden")
     message = recspeed.refused("dram", *run, code=1)
     assert message.startswith("JEDEC violation: tRCD in clock ")
@@ -147,6 +182,11 @@ def test_command_that_comes_a_clock_too_early_fails_the_run(recspeed, monkeypatc
     [
         ("--writes 1.5", "--writes 1.5: expected 0 to 1"),
         ("--writes nan", "--writes nan: expected 0 to 1"),
+        (
+            "--memory gddr6-14000 --pseudo-channels 2",
+            "--pseudo-channels 2: gddr6-14000 has no pseudo channels that share command buses; "
+            "expected 1",
+        ),
         ("--hit-rate -0.1", "--hit-rate -0.1: expected 0 to 1"),
         (
             "--memory ddr4-3200 --refresh per-bank",

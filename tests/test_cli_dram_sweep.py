@@ -16,6 +16,7 @@ import pytest
 from command_line import CommandLine
 
 from recspeed.models.bounds import visit_bound
+from recspeed.models.dram.pseudo_channels import simulate_hbm_channel
 from recspeed.models.dram.run import simulate_dram
 from recspeed.models.spec.dram_run import FrontEndSettings
 from recspeed.models.spec.memory import MemoryPreset, memory_preset, memory_preset_names
@@ -29,7 +30,7 @@ PROGRAM = [sys.executable, "-m", "recspeed.scripts.main"]
 REQUESTS = 300
 COLUMNS = (
     "sweep,memory,engine,bytes,requests,write_share,hit_rate,row_hits,refresh,outstanding,"
-    "queue_depth,banks,cycles,clock_ghz,gb_per_s_channel,fraction_of_pin,bound_fraction_of_pin,"
+    "queue_depth,banks,pseudo_channels,cycles,clock_ghz,gb_per_s_channel,fraction_of_pin,bound_fraction_of_pin,"
     "fraction_of_bound,goal_fraction_of_pin,goal_reached,mixed_part,limiter,clocks_data,"
     "clocks_refresh,clocks_tCCD_L,clocks_turnaround,clocks_bank_busy,clocks_tFAW,clocks_tRRD,"
     "clocks_outstanding,clocks_back_pressure,clocks_no_request"
@@ -82,17 +83,25 @@ def check_line(row: dict[str, str], seed: int) -> None:
         per_bank=row["refresh"] == "per-bank",
         row_hits=int(row["row_hits"]),
     )
-    run = random_run(
-        preset,
-        size,
-        requests,
-        settings=settings,
-        writes=writes,
-        hit_rate=float(row["hit_rate"]),
-        queue_depth=int(row["queue_depth"]),
-        seed=seed,
-    )
-    result = simulate_dram(run, record_beats=False)
+    pseudo_channels = int(row["pseudo_channels"])
+    runs = [
+        random_run(
+            preset,
+            size,
+            requests,
+            settings=settings,
+            writes=writes,
+            hit_rate=float(row["hit_rate"]),
+            queue_depth=int(row["queue_depth"]),
+            seed=seed + number,
+        )
+        for number in range(pseudo_channels)
+    ]
+    if pseudo_channels == 1:
+        result = simulate_dram(runs[0], record_beats=False)
+    else:
+        both = simulate_hbm_channel((runs[0], runs[1]), record_beats=False)
+        result = max(both, key=lambda one: one.cycles)
     assert int(row["cycles"]) == result.cycles, row
     assert float(row["clock_ghz"]) == preset.clock_ghz
     rate = requests * size * preset.clock_ghz / result.cycles
@@ -105,6 +114,7 @@ def check_line(row: dict[str, str], seed: int) -> None:
         refresh=row["refresh"] != "off",
         per_bank=row["refresh"] == "per-bank",
         write_share=writes,
+        pseudo_channels=pseudo_channels,
     )
     if row["bound_fraction_of_pin"]:
         whole = bound.fraction_of_pin
@@ -176,6 +186,14 @@ VARIED: dict[str, tuple[int, dict[str, set[str]]]] = {
         18,
         {"refresh": {"all-bank", "per-bank", "off"}, "bytes": {str(n) for n in SIZES}},
     ),
+    "pseudo-channels": (
+        24,
+        {
+            "pseudo_channels": {"1", "2"},
+            "refresh": {"all-bank", "per-bank"},
+            "bytes": {str(n) for n in SIZES},
+        },
+    ),
 }
 
 
@@ -200,7 +218,7 @@ def test_every_line_is_what_the_golden_model_says(sweep, recspeed, tmp_path):
     assert len(of_hbm2) == count
     for name, expected in varied.items():
         assert values(of_hbm2, name) == expected
-    settings = [tuple(row[name] for name in COLUMNS.split(",")[:12]) for row in rows]
+    settings = [tuple(row[name] for name in COLUMNS.split(",")[:13]) for row in rows]
     assert len(set(settings)) == len(rows)
     for row in rows:
         check_line(row, seed=5)
@@ -490,15 +508,15 @@ class FullJson:
 
 
 def test_illegal_log_fails_the_sweep_and_is_not_kept(recspeed, tmp_path, monkeypatch):
-    def too_early(engine, run):
-        result = original(engine, run)
+    def too_early(engine, runs):
+        (result,) = original(engine, runs)
         reads = np.flatnonzero(result.commands["command"] >= CommandCode.RD)
         commands = result.commands.copy()
         commands["cycle"][: reads[0]] += 1
-        return replace(result, commands=commands)
+        return (replace(result, commands=commands),)
 
-    original = dram_points.run_front_end
-    monkeypatch.setattr(dram_points, "run_front_end", too_early)
+    original = dram_points.run_front_ends
+    monkeypatch.setattr(dram_points, "run_front_ends", too_early)
     run = ("dram", "--sweep", "refresh", "--memory", "hbm2-2000", "--requests", 50)
     message = recspeed.refused(*run, "--out", tmp_path / "out", code=1)
     assert message.startswith("hbm2-2000, 32 B: JEDEC violation: tRCD in clock ")

@@ -11,7 +11,7 @@ from golden_runs import ALL_PRESETS, preset_with
 from recspeed.models.dram.endless import EndlessRunError
 from recspeed.models.dram.run import simulate_dram
 from recspeed.models.spec.dram_run import REQUESTS, DramPatterns, DramRun, FrontEndSettings
-from recspeed.models.spec.memory import memory_preset
+from recspeed.models.spec.memory import MemoryPreset, Timing, memory_preset
 from recspeed.models.spec.registers import IDLE_CAUSES, Counter
 from recspeed.models.spec.run import CommandCode
 
@@ -127,6 +127,33 @@ def test_reads_see_the_writes_before_them(name):
     assert 0 < from_writes < len(first)
 
 
+def activates_before(reads, other, preset):
+    """Three reads go to the bank `other`; how many ACTs come before the first one's burst.
+
+    Writes are never overdue: the ring of the write buffer holds back those after the oldest.
+    """
+    reads["row"], reads["bank"][[200, 750, 760]] = np.arange(len(reads)) // 16, other
+    settings = FrontEndSettings(refresh_group=0)
+    commands = check(DramRun(preset, reads, NONE, settings=settings)).commands
+    is_act = commands["command"] == CommandCode.ACT
+    return np.count_nonzero(is_act[: np.argmax((commands["bank"] == other) & ~is_act)])
+
+
+def test_overdue_in_the_row_slot():
+    """Two requests wait at each of 15 banks, one at the last: until 512 others were accepted."""
+    reads = np.zeros(1100, dtype=REQUESTS)
+    reads["bank"], reads["bursts"] = np.arange(len(reads)) % 15, 1
+    preset = memory_preset("hbm2-2000")
+    assert 640 < activates_before(reads, 15, preset) < 720
+
+
+def test_overdue_in_the_column_slot():
+    """A stream without a gap to one rank, and the other rank's turn never comes before that."""
+    reads = np.zeros(1100, dtype=REQUESTS)
+    reads["bank"], reads["bursts"] = np.arange(len(reads)) % 16, 8
+    assert 640 < activates_before(reads, 16, memory_preset("ddr4-3200")) < 720
+
+
 def test_row_hits_save_activates():
     preset = memory_preset("hbm2-2000")
     reads = random_requests(np.random.default_rng(1), preset, 256, 1, banks=4, rows=1)
@@ -165,7 +192,11 @@ def test_each_stream_slowed_down(name, pattern):
 
 
 def test_no_clock_between_per_bank_refreshes():
-    preset = preset_with("all-refresh", tREFI=16 * 8, tRFC=100)
+    """A file with such timings is refused; the golden model notices all the same."""
+    base = preset_with("all-refresh", tREFI=16 * 11, tRFC=100)
+    timing = base.timing.model_copy(update={"tREFI": Timing(clocks=16 * 8, source="made up")})
+    values = {name: getattr(base, name) for name in MemoryPreset.model_fields}
+    preset = MemoryPreset.model_construct(**values | {"timing": timing})
     reads = random_requests(np.random.default_rng(1), preset, 60)
     run = DramRun(preset, reads, NONE, FrontEndSettings(per_bank=True))
     with pytest.raises(

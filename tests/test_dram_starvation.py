@@ -21,9 +21,11 @@ one).
   tRFCpb + B of every round from a bank, and tRREFD + A from the row slot per interval.
 
 Bursts of one rank or stack ID that follow each other without a gap keep pushing the turn of the
-others away, and banks that are wanted again go before others: until 512 requests were accepted
-after one. Then it is overdue, and only overdue ones move: 512 requests more, of as many bursts
-as the run's longest has.
+others away; banks that are wanted again, groups with more active banks and requests with fewer
+bursts left go before others in the column slot, and banks with two or more requests in the row
+slot: until 512 requests were accepted after one. Then it is overdue, and so are all older ones, so
+that nothing younger goes before it: 512 requests more, an ACT and as many bursts for each as the
+run's longest has.
 """
 
 from fractions import Fraction
@@ -62,11 +64,8 @@ def wait_bound(run: DramRun, direction: str) -> int:
     rcd = max(t.tRCD, t.tRCD_WR)
     bank = max(t.tRC, t.tRAS + t.tRP, t.tRTP + t.tRP, preset.write_to_precharge + t.tRP)
     own = (run.queue_depth + 2) * (bank + act + rcd) + limit * act + (limit + 32) * column
-    own += (
-        OVERDUE
-        * int(max(run.reads["bursts"].max(initial=1), run.writes["bursts"].max(initial=1)))
-        * column
-    )
+    longest = max(run.reads["bursts"].max(initial=1), run.writes["bursts"].max(initial=1))
+    own += OVERDUE * (act + int(longest) * column)
     drains = 2 * rcd + sum(limits.values()) * column
     if len(run.reads) and len(run.writes):
         assert settings.turnaround_limit >= act
@@ -165,6 +164,25 @@ def test_a_stream_yields_to_what_is_overdue_in_the_other_rank(base, counts):
     check(run)
 
 
+def two_wait_at_all_banks_but_one(count):
+    """Reads of one burst for 15 banks of 16, among them one for the last."""
+    reads = np.zeros(count, dtype=REQUESTS)
+    number = np.arange(count)
+    reads["bank"], reads["row"], reads["bursts"] = number % 15, number // 15 % 1000, 1
+    reads["bank"][60], reads["row"][60] = 15, 5000
+    return reads
+
+
+def test_banks_with_two_requests_yield_to_what_is_overdue():
+    preset = memory_preset("hbm2-2000")
+    reads = two_wait_at_all_banks_but_one(3000)
+    run = DramRun(preset, reads, NONE, FrontEndSettings(refresh_group=0))
+    wait = longest_waits(run)[READ]
+    # An ACT takes 4 clocks: without the rule it waits for all 2900 that follow.
+    assert 0.9 * OVERDUE * 4 < wait < 1.1 * OVERDUE * 4
+    check(run)
+
+
 class LowestBankFirst(LiteralDram):
     """A scheduler that the bound must catch."""
 
@@ -182,7 +200,7 @@ class LowestBankFirst(LiteralDram):
 def test_bound_catches_lowest_bank_first():
     """Fifteen banks take every turn of the row slot, so that a request of the last one starves."""
     preset = memory_preset("hbm2-2000")
-    reads = np.zeros(5000, dtype=REQUESTS)
+    reads = np.zeros(6000, dtype=REQUESTS)
     number = np.arange(len(reads))
     reads["bank"], reads["row"], reads["bursts"] = number % 15, number // 15, 1
     reads["bank"][40] = 15

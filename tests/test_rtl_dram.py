@@ -67,7 +67,7 @@ def test_random_vectors_of_a_table_that_fills_the_channel(name, size):
 
 
 def refresh_preset():
-    return preset_with("short", tREFI=120, tRFC=25)
+    return preset_with("short", tREFI=120, tRFC=25, tRFCpb=20, tRREFD=2)
 
 
 @pytest.mark.parametrize("group", range(9))

@@ -5,12 +5,9 @@ Source of every rule: docs/dram.md, "Column slot".
 
 from numba import njit
 
-from recspeed.models.dram.bank_mask import lowest_bank
-from recspeed.models.dram.queues import open_head
-from recspeed.models.dram.state import MAXIMUM_BANKS, MAXIMUM_RANKS, READ
-
-OVERDUE = 512
-"""Requests accepted after one from which on it is overdue."""
+from recspeed.models.dram.bank_mask import count_banks, lowest_bank
+from recspeed.models.dram.queues import open_head, some_overdue
+from recspeed.models.dram.state import MAXIMUM_BANKS, MAXIMUM_RANKS, OVERDUE, READ
 
 
 @njit(error_model="numpy", forceinline=True)
@@ -36,17 +33,38 @@ def turns_permit(fe, t):
     return mask
 
 
-@njit(error_model="numpy", forceinline=True)
+@njit(error_model="numpy")
 def _overdue(fe):
     """Banks that could move a burst of a request that very many were accepted after."""
-    ready = fe.active[fe.column_mode] & fe.column_ready
+    direction = fe.column_mode
+    ready = fe.active[direction] & fe.column_ready
     overdue = 0
     while ready != 0:
         bank = lowest_bank(ready)
         ready &= ready - 1
-        if fe.accepted[fe.column_mode] - fe.open_age[bank] > OVERDUE:
+        if fe.accepted[direction] - fe.open_age[bank] > OVERDUE:
             overdue |= 1 << bank
     return overdue
+
+
+@njit(error_model="numpy", forceinline=True)
+def _best(fe, candidates):
+    """The candidate of the group with most active banks; then of fewest bursts left; then by age.
+
+    The first two are compared as one number, below 0 since a candidate's own bank is active.
+    """
+    if candidates != 0 and candidates & (candidates - 1) == 0:
+        return lowest_bank(candidates)
+    active = fe.active[fe.column_mode]
+    choice, least, oldest = -1, 0, 0
+    while candidates != 0:
+        bank = lowest_bank(candidates)
+        candidates &= candidates - 1
+        key = fe.open_left[bank] - (count_banks(active & fe.group_banks[bank]) << 6)
+        age = fe.open_age[bank]
+        if key < least or (key == least and age < oldest):
+            choice, least, oldest = bank, key, age
+    return choice
 
 
 @njit(error_model="numpy", forceinline=True)
@@ -59,18 +77,14 @@ def column_choice(fe, t):
     if candidates == 0:
         return -1
     candidates &= turns_permit(fe, t)
-    overdue = _overdue(fe)
+    overdue = _overdue(fe) if some_overdue(fe, fe.column_mode) else 0
     if overdue != 0:
         candidates &= overdue
-    elif candidates & fe.waiting[fe.column_mode] != 0:
-        candidates &= fe.waiting[fe.column_mode]
-    choice, oldest = -1, fe.accepted[fe.column_mode]
-    while candidates != 0:
-        bank = lowest_bank(candidates)
-        candidates &= candidates - 1
-        if fe.open_age[bank] < oldest:
-            choice, oldest = bank, fe.open_age[bank]
-    return choice
+    elif candidates & fe.several[fe.act_mode] != 0:
+        candidates &= fe.several[fe.act_mode]
+    elif candidates & fe.waiting[fe.act_mode] != 0:
+        candidates &= fe.waiting[fe.act_mode]
+    return _best(fe, candidates)
 
 
 @njit(error_model="numpy", forceinline=True)
@@ -129,6 +143,7 @@ def apply_column(fe, bank, t):
     direction = fe.column_mode
     fe.open_column[bank] += 1
     fe.open_left[bank] -= 1
+    fe.bursts_left[direction] -= 1
     fe.ccd_s_end[fe.rank[bank]] = t + fe.tCCD_S
     fe.group_column_ready &= ~fe.group_banks[bank]
     fe.group_column_wheel[(t + fe.tCCD_L) & fe.wheel_mask] |= fe.group_banks[bank]

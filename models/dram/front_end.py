@@ -27,6 +27,8 @@ ACT, RD, RDA, REF = (
     int(code) for code in (CommandCode.ACT, CommandCode.RD, CommandCode.RDA, CommandCode.REF)
 )
 WR, WRA, REFPB = (int(code) for code in (CommandCode.WR, CommandCode.WRA, CommandCode.REFPB))
+FEW_DATA_CLOCKS = 32
+"""Clocks of data of the active requests up to which an ACT goes before a column command."""
 PER_BANK = 1 << 16
 """Added to the bank of a REFpb where a refresh is named by one number; a REF has its rank there."""
 
@@ -73,9 +75,7 @@ def decide(fe, t):
         return refresh, column, -1
     activate = activate_choice(fe, t)
     if fe.shared_bus and column >= 0 and activate >= 0:
-        movable = fe.active[fe.column_mode] & fe.column_ready
-        movable &= movable - 1
-        if movable & (movable - 1) == 0:
+        if fe.bursts_left[fe.column_mode] * fe.burst_clocks <= FEW_DATA_CLOCKS:
             return refresh, -1, activate
         return refresh, column, -1
     return refresh, column, activate

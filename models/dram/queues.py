@@ -5,7 +5,8 @@ Source of every rule: docs/dram.md, "Streams".
 
 from numba import njit
 
-from recspeed.models.dram.state import MAXIMUM_BANKS, READ
+from recspeed.models.dram.bank_mask import lowest_bank
+from recspeed.models.dram.state import MAXIMUM_BANKS, OVERDUE, READ
 
 
 @njit(error_model="numpy", forceinline=True)
@@ -32,6 +33,8 @@ def put_request(fe, direction, bank, bursts, row, column, tag):
     fe.tag[place] = tag
     if fe.queue_count[queue] == 0:
         fe.head_age[queue] = age
+    else:
+        fe.several[direction] |= 1 << bank
     fe.queue_count[queue] += 1
     fe.waiting[direction] |= 1 << bank
     fe.accepted[direction] = age + 1
@@ -39,6 +42,36 @@ def put_request(fe, direction, bank, bursts, row, column, tag):
         fe.in_flight += bursts
     else:
         fe.buffered += bursts
+
+
+@njit(error_model="numpy")
+def _look_for_overdue(fe, direction):
+    """Look for the oldest request that is active or in a queue; return whether it is overdue.
+
+    It is looked for so rarely that a call is better than more code in the clock loop.
+    """
+    accepted = fe.accepted[direction]
+    oldest = accepted
+    banks = fe.active[direction]
+    while banks != 0:
+        oldest = min(oldest, fe.open_age[lowest_bank(banks)])
+        banks &= banks - 1
+    banks = fe.waiting[direction]
+    while banks != 0:
+        oldest = min(oldest, fe.head_age[direction * MAXIMUM_BANKS + lowest_bank(banks)])
+        banks &= banks - 1
+    fe.overdue_from[direction] = oldest + OVERDUE
+    return accepted > oldest + OVERDUE
+
+
+@njit(error_model="numpy", forceinline=True)
+def some_overdue(fe, direction):
+    """Whether a request that is active or in a queue is overdue.
+
+    None is before `overdue_from` requests are accepted: by then the oldest that was there when it
+    was last looked for is overdue, if it is there still.
+    """
+    return fe.accepted[direction] > fe.overdue_from[direction] and _look_for_overdue(fe, direction)
 
 
 @njit(error_model="numpy", forceinline=True)
@@ -58,6 +91,9 @@ def open_head(fe, direction, bank):
         head = 0
     fe.queue_head[queue] = head
     fe.head_age[queue] = fe.age[first + head]
+    fe.bursts_left[direction] += fe.open_left[bank]
     fe.queue_count[queue] -= 1
+    if fe.queue_count[queue] <= 1:
+        fe.several[direction] &= ~(1 << bank)
     if fe.queue_count[queue] == 0:
         fe.waiting[direction] &= ~(1 << bank)

@@ -6,8 +6,30 @@ Source of every rule: docs/dram.md, "Row slot".
 from numba import njit
 
 from recspeed.models.dram.bank_mask import lowest_bank
-from recspeed.models.dram.queues import open_head
-from recspeed.models.dram.state import MAXIMUM_BANKS
+from recspeed.models.dram.queues import open_head, some_overdue
+from recspeed.models.dram.state import MAXIMUM_BANKS, OVERDUE
+
+
+@njit(error_model="numpy", forceinline=True)
+def _oldest_head(fe, candidates):
+    """The candidate with the oldest head, or -1."""
+    queues = fe.act_mode * MAXIMUM_BANKS
+    choice, oldest = -1, fe.accepted[fe.act_mode]
+    while candidates != 0:
+        bank = lowest_bank(candidates)
+        candidates &= candidates - 1
+        age = fe.head_age[queues + bank]
+        if age < oldest:
+            choice, oldest = bank, age
+    return choice
+
+
+@njit(error_model="numpy")
+def _overdue_head(fe, candidates):
+    """The candidate with the oldest head if that is overdue, or -1."""
+    bank = _oldest_head(fe, candidates)
+    age = fe.head_age[fe.act_mode * MAXIMUM_BANKS + bank]
+    return bank if fe.accepted[fe.act_mode] - age > OVERDUE else -1
 
 
 @njit(error_model="numpy", forceinline=True)
@@ -25,15 +47,15 @@ def activate_choice(fe, t):
             or t < fe.rfc_end[rank]
         ):
             candidates &= ~fe.rank_banks[rank]
-    queues = fe.act_mode * MAXIMUM_BANKS
-    choice, oldest = -1, fe.accepted[fe.act_mode]
-    while candidates != 0:
-        bank = lowest_bank(candidates)
-        candidates &= candidates - 1
-        age = fe.head_age[queues + bank]
-        if age < oldest:
-            choice, oldest = bank, age
-    return choice
+    if candidates == 0:
+        return -1
+    if some_overdue(fe, fe.act_mode):
+        bank = _overdue_head(fe, candidates)
+        if bank >= 0:
+            return bank
+    if candidates & fe.several[fe.act_mode] != 0:
+        candidates &= fe.several[fe.act_mode]
+    return _oldest_head(fe, candidates)
 
 
 @njit(error_model="numpy", forceinline=True)

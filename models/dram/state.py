@@ -24,6 +24,9 @@ MAXIMUM_WHEEL = 4096
 RING = 256
 """Writes that the write buffer's ring can hold: more than bursts in the buffer."""
 
+OVERDUE = 512
+"""Requests of a direction accepted after one from which on it is overdue."""
+
 _TIMINGS = (
     *("tCCD_S", "tCCD_L", "tCCD_R", "tRRD_S", "tRRD_L", "tFAW", "tRFC", "tRFCpb", "tRREFD"),
     *("read_to_write", "write_to_read_s", "write_to_read_l", "visit_gap"),
@@ -43,7 +46,10 @@ _REGISTERS = (
     *("owed", "next_owed", "round", "victim"),
     *("activates", "refreshes"),
 )
-_PER_DIRECTION = ("accepted", "waiting", "active", "moved", "turn_end")
+_PER_DIRECTION = (
+    *("accepted", "waiting", "several", "active", "bursts_left", "overdue_from"),
+    *("moved", "turn_end"),
+)
 _PER_RANK = (
     *("rank_banks", "ccd_s_end", "rrd_s_end", "faw_end", "rfc_end", "due", "next_refresh"),
     "activates_of_rank",
@@ -78,13 +84,15 @@ FRONT_END = np.dtype(
 """Parameters and registers.
 
 `*_end`: the first clock that the timer permits. `turn_end`, `group_turn_latest`: the latest end of
-all turn timers that hold back a direction, and of all group turns. `waiting`, `active`,
+all turn timers that hold back a direction, and of all group turns. `waiting`, `several`, `active`,
 `bank_ready` (bank timer permits), `column_ready`, `group_act_ready` (tRRD_L permits),
 `group_column_ready` (tCCD_L permits), `round`, `victim` (at most one), `all_banks`, `..._banks`:
-masks of banks; `waiting` has those with a request in their queue. `moved`: bursts of each
-direction. `rank_turn_end[4 direction + rank]`, `rank_switch[2 before + after]`. `mode_since`: the
-first clock in which `column_mode` is seen. `open_served`: requests of this activation that are
-served. `ring_oldest`: number of the oldest write in the buffer's ring, in entry `mod RING`.
+masks of banks; `waiting` has those with a request in their queue, `several` those with two or more.
+`bursts_left`: of the active requests of each direction. `overdue_from`: number of accepted requests
+up to which none that is active or in a queue is overdue. `moved`: bursts of each direction.
+`rank_turn_end[4 direction + rank]`, `rank_switch[2 before + after]`. `mode_since`: the first clock
+in which `column_mode` is seen. `open_served`: requests of this activation that are served.
+`ring_oldest`: number of the oldest write in the buffer's ring, in entry `mod RING`.
 """
 
 

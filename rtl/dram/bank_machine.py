@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.rtl.dram.request_queue import AGE_BITS, QueueEntry, RequestQueue
+from recspeed.rtl.dram.signature import MAXIMUM_BURSTS
 from recspeed.rtl.lib.timer import Timer
 
 __all__ = ["BankMachine"]
@@ -48,11 +49,15 @@ class BankMachine(wiring.Component):
         A request has the row open; it is a write.
     timer_expired : Out(1)
         The bank's own timers permit ACT, REF and REFpb where the bank is not active.
-    waiting, can_activate, can_move : Out(1)
-        A request waits in the direction that rows are opened for; what state and timers permit.
-    active_age, column, burst, last, close, tag : Out
-        The open request: its age, DRAM burst address of its next burst, that burst's number in the
-        request, whether it is the last one, whether it closes the row, and the tag.
+    waiting, several : Out(1)
+        A request waits in the direction that rows are opened for; two or more do.
+    can_activate, active_of_mode, can_move : Out(1)
+        State and timers permit ACT; the open request is of the direction that bursts are moved for;
+        timers permit a burst of it.
+    active_age, left, column, burst, last, close, tag : Out
+        The open request: its age, its bursts left, DRAM burst address of its next burst, that
+        burst's number in the request, whether it is the last one, whether it closes the row, and
+        the tag.
 
     Timing: a pushed request waits from the next clock on; `activate` in clock t makes `active` from
     t + 1 and permits column commands from t + tRCD (writes: t + tRCD_WR) on.
@@ -88,9 +93,12 @@ class BankMachine(wiring.Component):
                 "active_write": Out(1),
                 "timer_expired": Out(1),
                 "waiting": Out(1),
+                "several": Out(1),
                 "can_activate": Out(1),
+                "active_of_mode": Out(1),
                 "can_move": Out(1),
                 "active_age": Out(AGE_BITS),
+                "left": Out(range(MAXIMUM_BURSTS + 1)),
                 "column": Out(fields["column"]),
                 "burst": Out(fields["bursts"]),
                 "last": Out(1),
@@ -118,6 +126,7 @@ class BankMachine(wiring.Component):
             self.head_row.eq(head.row),
             self.can_activate.eq(self.waiting & ~self.active & self.timer_expired),
             self.column.eq(first_column + self.burst),
+            self.left.eq(bursts - self.burst + 1),
             self.last.eq(self.burst == bursts),
             keep.eq(
                 (served < self.row_hits)
@@ -166,6 +175,7 @@ class BankMachine(wiring.Component):
                 next_hit.eq(reads.head),
                 hit_waits.eq(reads.waiting),
                 self.waiting.eq(reads.waiting),
+                self.several.eq(reads.several),
             ]
             return
         m.submodules.write_queue = writes = RequestQueue(
@@ -178,6 +188,7 @@ class BankMachine(wiring.Component):
             self.waiting_write.eq(writes.waiting),
             head.eq(Mux(self.open_writes, writes.head, reads.head)),
             self.waiting.eq(Mux(self.open_writes, writes.waiting, reads.waiting)),
+            self.several.eq(Mux(self.open_writes, writes.several, reads.several)),
             next_hit.eq(Mux(self.active_write, writes.head, reads.head)),
             hit_waits.eq(Mux(self.active_write, writes.waiting, reads.waiting)),
             reads.pop.eq((self.activate & ~self.open_writes) | (next_is_kept & ~self.active_write)),
@@ -206,5 +217,6 @@ class BankMachine(wiring.Component):
         of_mode = self.active & (self.active_write == self.move_writes)
         m.d.comb += [
             self.timer_expired.eq(bank_timer.expired),
-            self.can_move.eq((of_mode if self.writes else self.active) & column_timer.expired),
+            self.active_of_mode.eq(of_mode if self.writes else self.active),
+            self.can_move.eq(self.active_of_mode & column_timer.expired),
         ]

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.rtl.dram.request_queue import AGE_BITS
-from recspeed.rtl.dram.signature import BankAddress, bits
+from recspeed.rtl.dram.signature import MAXIMUM_BURSTS, BankAddress, bits
 from recspeed.rtl.lib.arbiter import OldestReady
 from recspeed.rtl.lib.timer import Timer
 
@@ -16,8 +16,9 @@ __all__ = ["ColumnScheduler"]
 class ColumnScheduler(wiring.Component):
     """Moves a burst for an open request that column spacing and turnarounds permit.
 
-    Overdue requests alone while there are any; else those first whose bank is wanted again; the
-    oldest of them.
+    Overdue requests alone while there are any; else those first whose bank is wanted again, most of
+    all by several. Of these, one of the bank group with the most open requests, so that bursts are
+    left in many groups; then one with the fewest bursts left; then the oldest.
 
     The latest bank group is ready again at tCCD_L only and the others at tCCD_S, so the bursts of
     two or more vectors interleave over bank groups; with several stack IDs or ranks, bursts stay on
@@ -28,8 +29,12 @@ class ColumnScheduler(wiring.Component):
     -------
     can_move : In(banks)
         Banks that may move a burst as far as they are concerned, of the present direction.
-    overdue, wanted_again : In(banks)
-        Banks whose open request is overdue; whose queue holds another request of this direction.
+    overdue, wanted_again, wanted_by_several : In(banks)
+        Banks whose open request is overdue; for which another request waits; two or more do.
+    active : In(banks)
+        Banks with an open request of the present direction.
+    left : In for each bank
+        Bursts that the open request has left.
     last : In(banks)
         The bank's next burst is the last of its request.
     age : In for each bank
@@ -57,6 +62,9 @@ class ColumnScheduler(wiring.Component):
                 "can_move": In(preset.banks),
                 "overdue": In(preset.banks),
                 "wanted_again": In(preset.banks),
+                "wanted_by_several": In(preset.banks),
+                "active": In(preset.banks),
+                "left": In(range(MAXIMUM_BURSTS + 1)).array(preset.banks),
                 "last": In(preset.banks),
                 "age": In(AGE_BITS).array(preset.banks),
                 "writing": In(1),
@@ -73,7 +81,11 @@ class ColumnScheduler(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         address = BankAddress(self.preset)
-        m.submodules.arbiter = arbiter = OldestReady(self.preset.banks, AGE_BITS)
+        full = self.preset.organization.banks_per_group
+        count = range(full + 1)
+        m.submodules.arbiter = arbiter = OldestReady(
+            self.preset.banks, AGE_BITS, bits(len(count)) + bits(MAXIMUM_BURSTS + 1)
+        )
 
         def moves(name, belongs):
             hit = Signal(name=f"move_{name}")
@@ -95,13 +107,23 @@ class ColumnScheduler(wiring.Component):
         ]
         spacing = self._spacing(m, ranks, groups)
         turned = self._turns(m, ranks, stacks, groups)
+        closed = []
+        for group in address.groups:
+            closed.append(Signal(count, name=f"closed_{group}"))
+            members = [self.active[bank] for bank in address.banks if address.group(bank) == group]
+            m.d.comb += closed[group].eq(full - sum(members))
         for bank in address.banks:
-            m.d.comb += arbiter.age[bank].eq(self.age[bank])
+            m.d.comb += [
+                arbiter.order[bank].eq(Cat(self.left[bank], closed[address.group(bank)])),
+                arbiter.age[bank].eq(self.age[bank]),
+            ]
         open_turned = Signal(self.preset.banks)
         candidates = Signal(self.preset.banks)
         late = Signal(self.preset.banks)
         with m.If(late.any()):
             m.d.comb += arbiter.ready.eq(candidates & late)
+        with m.Elif((candidates & self.wanted_by_several).any()):
+            m.d.comb += arbiter.ready.eq(candidates & self.wanted_by_several)
         with m.Elif((candidates & self.wanted_again).any()):
             m.d.comb += arbiter.ready.eq(candidates & self.wanted_again)
         with m.Else():

@@ -23,7 +23,10 @@ from recspeed.rtl.dram.write_buffer import WRITE_BUFFER_BURSTS, WriteBuffer
 __all__ = ["DramFrontEnd"]
 
 OVERDUE = 512
-"""Requests accepted after one, of its direction, from which on its bursts go before all others."""
+"""Requests accepted after one, of its direction, from which on it goes before all others."""
+
+FEW_DATA_CLOCKS = 32
+"""Clocks of data that open requests have left, up to which an ACT goes before a burst."""
 
 
 class DramFrontEnd(wiring.Component):
@@ -236,34 +239,32 @@ class DramFrontEnd(wiring.Component):
             rows.can_activate.eq(
                 self._all("can_activate") & ~refreshes.refreshing & ~refreshes.barred
             ),
+            rows.several.eq(self._all("several")),
             rows.slot_free.eq(~refreshes.wanted & buses.row_grant),
             columns.slot_free.eq(buses.burst_grant),
             columns.can_move.eq(self._all("can_move")),
             columns.last.eq(self._all("last")),
-            columns.wanted_again.eq(
-                Mux(self.move_writes, self._all("waiting_write"), self._all("waiting_read"))
-            ),
+            columns.active.eq(self._all("active_of_mode")),
+            columns.wanted_again.eq(self._all("waiting")),
+            columns.wanted_by_several.eq(self._all("several")),
             columns.writing.eq(self.move_writes),
         ]
         if self.preset.organization.command_bus == "shared":
-            # One or two open banks can wait for a row to be opened; among more, data goes first.
-            but_one = Signal(self.preset.banks)
+            # With little data left a burst can wait for a row to be opened; else data goes first.
+            left = sum(Mux(machine.active_of_mode, machine.left, 0) for machine in self.machines)
             few = Signal()
             m.d.comb += [
-                but_one.eq(columns.can_move & (columns.can_move - 1)),
-                few.eq((but_one & (but_one - 1)) == 0),
+                few.eq(left <= FEW_DATA_CLOCKS // self.preset.burst_clocks),
                 rows.slot_free.eq(~refreshes.wanted & (few | ~columns.wanted)),
                 columns.slot_free.eq(~refreshes.wanted & ~(few & rows.wanted)),
             ]
-        accepted = Signal(AGE_BITS)
-        m.d.comb += accepted.eq(Mux(self.move_writes, self.ages["write"], self.ages["read"]))
         for number, machine in enumerate(self.machines):
             m.d.comb += [
                 rows.age[number].eq(machine.head_age),
+                rows.overdue[number].eq(self._overdue(self.open_writes, machine.head_age)),
                 columns.age[number].eq(machine.active_age),
-                columns.overdue[number].eq(
-                    (accepted - machine.active_age).as_unsigned()[:AGE_BITS] > OVERDUE
-                ),
+                columns.left[number].eq(machine.left),
+                columns.overdue[number].eq(self._overdue(self.move_writes, machine.active_age)),
                 machine.activate.eq(rows.grant[number]),
                 machine.move.eq(columns.grant[number]),
                 machine.keep_permitted.eq(
@@ -272,6 +273,11 @@ class DramFrontEnd(wiring.Component):
                     & ~refreshes.victim[number]
                 ),
             ]
+
+    def _overdue(self, writes, age):
+        """Whether very many requests of that direction were accepted after the one of that age."""
+        accepted = Mux(writes, self.ages["write"], self.ages["read"])
+        return (accepted - age).as_unsigned()[:AGE_BITS] > OVERDUE
 
     def _drive_bus(self, m):
         """Register the decided commands onto the bus; pair returning beats with their tags."""

@@ -32,8 +32,8 @@ class RequestQueue(wiring.Component):
         Enqueue. Not while `full`.
     pop : In(1)
         Remove the head. Only while `waiting`.
-    full, waiting : Out(1)
-        It takes no more; it holds a request.
+    full, waiting, several : Out(1)
+        It takes no more; it holds a request; it holds two or more.
     head : Out(QueueEntry)
 
     Timing: a pushed request is seen from the next clock on.
@@ -49,6 +49,7 @@ class RequestQueue(wiring.Component):
                 "pop": In(1),
                 "full": Out(1),
                 "waiting": Out(1),
+                "several": Out(1),
                 "head": Out(self.layout),
             }
         )
@@ -65,6 +66,7 @@ class RequestQueue(wiring.Component):
             self.head.eq(read.data),
             self.full.eq(level == self.depth),
             self.waiting.eq(level != 0),
+            self.several.eq(level > 1),
         ]
         m.d.sync += level.eq(level + self.push - self.pop)
         with m.If(self.push):

@@ -17,7 +17,10 @@ WINDOW = 4
 
 
 class RowScheduler(wiring.Component):
-    """Activates the oldest request that tRRD_S, tRRD_L, tFAW and refresh permit.
+    """Activates a request that tRRD_S, tRRD_L, tFAW and refresh permit.
+
+    The oldest one if it is overdue; else the oldest of a bank where another one waits behind it,
+    since these banks take longest to be done; else the oldest.
 
     Since the queue heads of other bank groups become ready at tRRD_S and those of the latest bank
     group at tRRD_L only, oldest-ready-first rotates over bank groups by itself.
@@ -28,6 +31,8 @@ class RowScheduler(wiring.Component):
         Banks that may be activated as far as they and refresh are concerned.
     age : In for each bank
         Age of the request that would be activated.
+    overdue, several : In(banks)
+        Banks where that request is overdue; where another one waits behind it.
     slot_free : In(1)
         No other command takes the row slot.
     wanted : Out(1)
@@ -48,6 +53,8 @@ class RowScheduler(wiring.Component):
             {
                 "can_activate": In(preset.banks),
                 "age": In(AGE_BITS).array(preset.banks),
+                "overdue": In(preset.banks),
+                "several": In(preset.banks),
                 "slot_free": In(1),
                 "wanted": Out(1),
                 "activate": Out(1),
@@ -92,8 +99,15 @@ class RowScheduler(wiring.Component):
                 self.window_permits[bank].eq(windows[rank]),
                 arbiter.age[bank].eq(self.age[bank]),
             ]
+        candidates = Signal(self.preset.banks)
+        with m.If((candidates & self.overdue).any()):
+            m.d.comb += arbiter.ready.eq(candidates & self.overdue)
+        with m.Elif((candidates & self.several).any()):
+            m.d.comb += arbiter.ready.eq(candidates & self.several)
+        with m.Else():
+            m.d.comb += arbiter.ready.eq(candidates)
         m.d.comb += [
-            arbiter.ready.eq(self.can_activate & self.spacing_permits & self.window_permits),
+            candidates.eq(self.can_activate & self.spacing_permits & self.window_permits),
             self.wanted.eq(arbiter.valid),
             self.activate.eq(self.wanted & self.slot_free),
             self.bank.eq(arbiter.index),

@@ -1,25 +1,21 @@
 """`recspeed dram`: the DRAM front-end's commands, its throughput, and how near it goes to JEDEC."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from recspeed.models.spec.dram_run import FrontEndSettings
 from recspeed.models.spec.memory import memory_preset
-from recspeed.models.spec.registers import Counter
-from recspeed.scripts.attribution import CAUSE_NAMES, shares
 from recspeed.scripts.command_log import write_command_log
 from recspeed.scripts.console import CHECK_FAILED, UserError, out, progress, whole_file
-from recspeed.scripts.dram_points import DramMeasured, DramPoint, outcome_of
+from recspeed.scripts.dram_points import DramMeasured, DramPoint, checks_of, outcome_of
 from recspeed.scripts.dram_sweep_run import run_sweeps
 from recspeed.scripts.dram_sweeps import chosen_sweeps
-from recspeed.scripts.engines import channel_word, check_commands, run_front_end
+from recspeed.scripts.dram_tables import gaps_table, sharing_table, throughput_table
+from recspeed.scripts.dram_workload import check_request
+from recspeed.scripts.engines import run_front_end, run_front_ends
 from recspeed.scripts.options import Engine, OutstandingOption, Refresh, SeedOption, presets
-
-if TYPE_CHECKING:
-    from recspeed.tb.checkers.jedec import JedecReport
 
 DEFAULTS = FrontEndSettings()
 SWEEP_BYTES = 64
@@ -53,7 +49,8 @@ def dram(
     sweep: Annotated[
         str | None,
         typer.Option(
-            help="Vary one thing: sizes, outstanding, banks, writes, hit-rate, refresh, or all."
+            help="Vary one thing: sizes, outstanding, banks, writes, hit-rate, refresh, "
+            "pseudo-channels, or all."
         ),
     ] = None,
     folder: Annotated[
@@ -92,9 +89,18 @@ def dram(
         Path | None,
         typer.Option(
             help="Write the command log to this CSV file. Its column `rank` holds the rank of "
-            "DDR4, the stack ID of HBM."
+            "DDR4, the stack ID of HBM. Of two pseudo channels each has a file, NAME-0 and NAME-1."
         ),
     ] = None,
+    pseudo_channels: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=2,
+            help="2: both pseudo channels of an HBM channel, each with as many requests, on the "
+            "command buses that they share.",
+        ),
+    ] = 1,
 ) -> None:
     """Drive one channel's DRAM front-end with uniformly random requests and check what it does.
 
@@ -103,6 +109,9 @@ def dram(
     program with 1. For each rule the minimum distance that occurred is shown: a rule that a
     saturating run never drives to its limit is one that the front-end is too slow for, or that
     cannot bind on this memory.
+
+    With --pseudo-channels 2 the figures are those of the slower pseudo channel, and what each of
+    them has alone stands beside what sharing leaves it.
 
     With --sweep and --out one thing is varied, on the given memories or on those that the sweep is
     made for; each sweep gives a CSV and two pictures, all together report.html. Finished points are
@@ -136,6 +145,7 @@ def dram(
             "--outstanding": outstanding != DEFAULTS.outstanding,
             "--row-hits": row_hits != DEFAULTS.row_hits,
             "--hit-rate": hit_rate != 0,
+            "--pseudo-channels": pseudo_channels != 1,
         }
         for option in chosen[0].varies if len(chosen) == 1 else ():
             if given[option]:
@@ -150,6 +160,7 @@ def dram(
             writes=writes,
             hit_rate=hit_rate,
             seed=seed,
+            pseudo_channels=pseudo_channels,
         )
         run_sweeps(chosen, None if memory is None else presets(memory), base, folder)
         return
@@ -170,73 +181,39 @@ def dram(
         writes=writes,
         hit_rate=hit_rate,
         seed=seed,
+        pseudo_channels=pseudo_channels,
     )
+    check_request(point.preset, point.size, point.settings, pseudo_channels)
     _single(point, commands)
 
 
 def _single(point: DramPoint, commands: Path | None) -> None:
     """One run: bandwidth, JEDEC report and command log."""
-    run = point.run()
+    runs = point.runs()
     with progress() as bar:
         bar.add_task(f"{point.requests} requests of {point.size} B ({point.engine})", total=None)
-        result = run_front_end(point.engine, run)
-        check = check_commands(point.preset, result.commands, point.settings)
-    if commands is not None:
-        with whole_file(commands) as temporary, temporary.open("w", encoding="ascii") as file:
+        results = run_front_ends(point.engine, runs)
+        checks = checks_of(point, results)
+        alone = [] if len(runs) == 1 else [run_front_end(Engine.GOLDEN, run) for run in runs]
+    logs = list(zip(_log_paths(commands, len(results)), results, strict=True)) if commands else []
+    for path, result in logs:
+        with whole_file(path) as temporary, temporary.open("w", encoding="ascii") as file:
             write_command_log(result.commands, point.preset, file)
-    out.print(_throughput(DramMeasured(point, outcome_of(run, result))))
-    out.print(_gaps(check))
-    if commands is not None:
-        out.print(f"{commands}: {len(result.commands)} commands", highlight=False, soft_wrap=True)
-    if not check.legal:
-        more = f"; and {check.violation_count - 1} more" if check.violation_count > 1 else ""
-        raise UserError(f"JEDEC violation: {check.violations[0]}{more}", CHECK_FAILED)
+    out.print(throughput_table(DramMeasured(point, outcome_of(runs, results))))
+    if alone:
+        out.print(sharing_table(point, results, alone))
+    out.print(gaps_table(checks[: len(results)]))
+    for path, result in logs:
+        out.print(f"{path}: {len(result.commands)} commands", highlight=False, soft_wrap=True)
+    violations = [violation for check in checks for violation in check.violations]
+    if violations:
+        count = sum(check.violation_count for check in checks)
+        more = f"; and {count - 1} more" if count > 1 else ""
+        raise UserError(f"JEDEC violation: {violations[0]}{more}", CHECK_FAILED)
 
 
-def _throughput(one: DramMeasured) -> Table:
-    point, counters = one.point, one.counters
-    preset, bound = point.preset, one.point.bound
-    table = Table(
-        title=f"{point.requests} requests of {point.size} B on {preset.name} ({point.engine})",
-        title_justify="left",
-        show_header=False,
-    )
-    table.add_row("cycles", f"{one.outcome.cycles} at {preset.clock_ghz:g} GHz")
-    table.add_row("bandwidth", f"{one.gb_per_s:.2f} GB/s per {channel_word(preset)}")
-    table.add_row("of the pin rate", f"{one.fraction_of_pin:.1%} of {preset.pin_gb_per_s:g} GB/s")
-    hits = " where every request opens its row" if point.settings.row_hits else ""
-    table.add_row(
-        "JEDEC bound" + hits,
-        f"{bound.fraction_of_pin:.1%} of the pin rate ({bound.limiter}); "
-        f"reached to {one.fraction_of_bound:.1%}",
-    )
-    table.add_row("limiter", one.limiter)
-    table.add_row(
-        "commands",
-        f"{counters[Counter.ACTIVATES]} ACT, {counters[Counter.READS]} RD and RDA, "
-        f"{counters[Counter.WRITES]} WR and WRA, {counters[Counter.REFRESHES]} {_refreshes(point)}",
-    )
-    if 0 < point.writes < 1:
-        table.add_row("reads and writes mixed", f"for {one.outcome.mixed:.0%} of the run")
-    for counter, share in shares(counters).items():
-        if share:
-            table.add_row(f"clocks: {CAUSE_NAMES[counter]}", f"{share:.1%}")
-    return table
-
-
-def _refreshes(point: DramPoint) -> str:
-    return "REFPB" if point.settings.per_bank else "REF"
-
-
-def _gaps(check: "JedecReport") -> Table:
-    table = Table(title="JEDEC rules", title_justify="left")
-    table.add_column("rule")
-    for column in ("at least", "minimum seen", "violations"):
-        table.add_column(column, justify="right")
-    for rule in check.rules:
-        gap = "never met" if rule.minimum_gap is None else str(rule.minimum_gap)
-        table.add_row(rule.name, str(rule.limit), gap, str(rule.violations))
-    table.caption = "clocks; never driven to the limit: " + (
-        ", ".join(check.never_at_limit) or "none"
-    )
-    return table
+def _log_paths(path: Path, count: int) -> list[Path]:
+    """One file per log: of several with the pseudo channel's number behind the name."""
+    if count == 1:
+        return [path]
+    return [path.with_name(f"{path.stem}-{number}{path.suffix}") for number in range(count)]

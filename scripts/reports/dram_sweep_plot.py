@@ -127,10 +127,22 @@ def _legend(drawn, handles: list) -> None:
 
 
 def bar_cases(sweep: Sweep, results: Results) -> list[tuple[Case, DramMeasured, str]]:
-    """What the stacked bars show, and the label under each."""
+    """What the stacked bars show, and the label under each.
+
+    A memory that lacks the sweep's series of bars shows its first one.
+    """
     if sweep.bars is None:
         return [(case, one, case.series) for case, one in results if case.x == sweep.bars_x]
-    return [(case, one, case.x) for case, one in results if case.series == sweep.bars]
+    series: dict[str, str] = {}
+    for case, _ in results:
+        memory = case.point.preset.name
+        if case.series == sweep.bars or memory not in series:
+            series[memory] = case.series
+    return [
+        (case, one, case.x)
+        for case, one in results
+        if case.series == series[case.point.preset.name]
+    ]
 
 
 def clocks_png(sweep: Sweep, results: Results) -> bytes:
