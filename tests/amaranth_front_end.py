@@ -27,6 +27,8 @@ SETTINGS = (
 )
 Grants = Callable[[int], tuple[bool, bool]]
 """Of a clock: whether the row and the column command bus are granted."""
+Stop = Callable[[int, Dram, "Record"], bool]
+"""Of a clock and of what came out before it: whether the simulation may end."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class FrontEndOutcome:
     data_faults : list of str
         Clocks in which the DRAM missed write data, or got some unasked.
     done : bool
-        False when it was stopped at the limit of clocks.
+        False when it was stopped before.
     """
 
     result: DramResult
@@ -107,7 +109,7 @@ def hashed_beat(number: int, seed: int) -> int:
 
 
 def simulate_front_end_in_amaranth(
-    run: DramRun, *, limit: int, grants: Grants | None = None
+    run: DramRun, *, limit: int, grants: Grants | None = None, stop: Stop | None = None
 ) -> FrontEndOutcome:
     """Outcome of `run` after at most `limit` clocks; with `grants` the command buses are shared."""
     front = DramFrontEnd(
@@ -125,7 +127,7 @@ def simulate_front_end_in_amaranth(
         for name in SETTINGS:
             ctx.set(getattr(front, name), int(getattr(run.settings, name)))
         ctx.set(front.run, 1)
-        answer.append(await _clocks(ctx, run, front, limit, grants))
+        answer.append(await _clocks(ctx, run, front, limit, grants, stop))
 
     simulator.add_testbench(bench)
     simulator.run()
@@ -156,7 +158,9 @@ def _sources(run: DramRun, front) -> tuple[tuple[object, Source], ...]:
     )
 
 
-async def _clocks(ctx, run: DramRun, front, limit: int, grants: Grants | None) -> FrontEndOutcome:
+async def _clocks(
+    ctx, run: DramRun, front, limit: int, grants: Grants | None, stop: Stop | None
+) -> FrontEndOutcome:
     """Every clock from 0 until done."""
     preset = run.preset
     beats_per_row = preset.bursts_per_row * preset.burst_clocks
@@ -170,7 +174,7 @@ async def _clocks(ctx, run: DramRun, front, limit: int, grants: Grants | None) -
     done = False
     for clock in range(limit):
         done = len(record.beats) >= read_beats and len(record.written) >= len(run.writes)
-        if done:
+        if done or (stop is not None and stop(clock, dram, record)):
             break
         if grants is not None:
             row_grant, burst_grant = grants(clock)

@@ -117,6 +117,33 @@ def _overdue() -> DramRun:
     return DramRun(small_hbm(), reads, writes, settings, queue_depth=4, seed=9)
 
 
+def _idle() -> DramRun:
+    """A trickle of reads: refresh finds both ranks idle."""
+    preset = small_ddr4()
+    return DramRun(
+        preset,
+        random_requests(np.random.default_rng(8), preset, 8, 1),
+        np.zeros(0, dtype=REQUESTS),
+        FrontEndSettings(refresh_group=1),
+        queue_depth=4,
+        patterns=DramPatterns(reads=1 << 20),
+        seed=8,
+    )
+
+
+def _writes_alone() -> DramRun:
+    """More writes than the ring of the write buffer has numbers, and queues that fill up."""
+    rng = np.random.default_rng(7)
+    return DramRun(
+        small_hbm(),
+        np.zeros(0, dtype=REQUESTS),
+        random_requests(rng, small_hbm(), 150, 1, rows=1),
+        FrontEndSettings(write_buffer=40, refresh_group=0, row_hits=8),
+        queue_depth=4,
+        seed=7,
+    )
+
+
 RUNS = {
     "HBM": lambda: mixed_run(
         small_hbm(),
@@ -159,6 +186,7 @@ RUNS = {
         write_buffer=32,
         refresh_group=1,
         turnaround_limit=30,
+        row_hits=2,
     ),
     "GDDR6": lambda: mixed_run(
         small_gddr6(),
@@ -169,7 +197,9 @@ RUNS = {
         per_bank=True,
         turnaround_limit=40,
     ),
+    "DDR4, idle": _idle,
     "overdue": _overdue,
+    "writes alone": _writes_alone,
 }
 
 
