@@ -5,11 +5,15 @@ import os
 from amaranth.back import verilog
 from amaranth.lib import wiring
 
-__all__ = ["generate"]
+__all__ = ["generate", "pin_yosys"]
+
+
+def pin_yosys() -> None:
+    """Use the pinned Yosys of the wheel: another version on PATH writes another text."""
+    os.environ["AMARANTH_USE_YOSYS"] = "builtin"
 
 
 def generate(component: wiring.Component, name: str) -> str:
     """Verilog of `component` as module `name`, without source locations, the same at every call."""
-    # The pinned Yosys of the wheel, not whichever is on PATH: another version writes another text.
-    os.environ["AMARANTH_USE_YOSYS"] = "builtin"
+    pin_yosys()
     return verilog.convert(component, name=name, strip_internal_attrs=True, emit_src=False)

@@ -6,23 +6,34 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
+from math import ceil
 from pathlib import Path
 
 import pytest
+from command_line import CommandLine
 
+from recspeed.models.spec.engine import EngineParameters
+from recspeed.models.spec.memory import memory_preset
 from recspeed.rtl.blocks import BLOCKS
+from recspeed.rtl.pooling.signature import LookupTag
 from recspeed.tb.toolchain import verilator, verilator_environment
 
 ROOT = Path(__file__).parents[1]
 WAIVERS = ROOT / "rtl" / "lint.vlt"
 PRESETS = ("hbm2-2000", "hbm2e-3000")
+OTHER_FAMILIES = ("ddr4-3200", "gddr6-14000", "hbm3-6400")
+CHIPS = 4
+WHOLES = ("memory_channel", "byte_address_map", "collective_engine")
+"""Blocks that hold all others."""
 
 
-def generate(folder: Path, preset: str, seed: str) -> Path:
-    """Write every block of `preset` with the command, in a process of its own."""
+def generate(folder: Path, preset: str, seed: str, *options: str, block: str = "all") -> Path:
+    """Write blocks of `preset` with the command, in a process of its own."""
     subprocess.run(
-        f"{sys.executable} -m recspeed.scripts.main verilog "
-        f"--block all --preset {preset} --out {folder}".split(),
+        f"{sys.executable} -m recspeed.scripts.main verilog --block {block} --preset {preset} "
+        f"--chips {CHIPS} --out {folder}".split()
+        + list(options),
         check=True,
         capture_output=True,
         cwd=folder.parent,
@@ -39,6 +50,17 @@ def generated(tmp_path_factory):
     return {preset: generate(home / preset, preset, "1") for preset in PRESETS}
 
 
+@pytest.fixture(scope="module")
+def front_ends(tmp_path_factory):
+    """Folder of the front-end's Verilog of each of the other families."""
+    home = tmp_path_factory.mktemp("front-ends")
+    return {
+        preset: generate(home / preset, preset, "1", block="dram_front_end")
+        for preset in OTHER_FAMILIES
+    }
+
+
+@cache
 def lint(source: Path, waivers: Path | None) -> str:
     """What Verilator says of `source`; empty when it has nothing to say."""
     done = subprocess.run(
@@ -70,6 +92,86 @@ def test_lint_is_clean(generated, preset, block):
     assert lint(generated[preset] / f"{block}.v", WAIVERS) == ""
 
 
+@pytest.mark.parametrize("preset", OTHER_FAMILIES)
+def test_front_ends_of_every_family(front_ends, preset, tmp_path):
+    """Lint, the ports of the module, and what follows from the family: ranks, buses, refresh."""
+    folder = front_ends[preset]
+    assert lint(folder / "dram_front_end.v", WAIVERS) == ""
+    facts = check_ports(folder, "dram_front_end")
+    memory = memory_preset(preset)
+    assert facts["parameters"]["memory"] == preset
+    assert facts["parameters"]["banks"] == memory.banks
+    assert facts["parameters"]["timings_in_clocks"] == memory.clocks.model_dump()
+    widths = {port["name"]: port["width"] for port in facts["ports"]}
+    # Bank, row, first burst, number of bursts less one, tag.
+    tag = LookupTag(memory, EngineParameters()).size
+    org = memory.organization
+    fields = (memory.banks, org.rows, memory.bursts_per_row)
+    places = sum((count - 1).bit_length() for count in fields)
+    assert widths["reads__payload"] == widths["writes__payload"] >= places + tag + 5
+    assert widths["written_tag"] == tag
+    assert widths["write_data__payload"] == 128
+
+
+def test_front_ends_differ_by_family(front_ends, generated):
+    texts = {(folder / "dram_front_end.v").read_text() for folder in front_ends.values()}
+    texts |= {(folder / "dram_front_end.v").read_text() for folder in generated.values()}
+    assert len(texts) == len(OTHER_FAMILIES) + len(PRESETS)
+
+
+def test_address_map_of_96_channels_with_hashes(tmp_path):
+    """Channels that are no power of two need a division; the chip's capacity is 96 GiB."""
+    text = "row:rank:stackid:bank:bankgroup:channel:column,bank^=row,bankgroup^=row[2]"
+    options = ("--address-map", text, "--channels", "96")
+    folder = generate(tmp_path / "map", "hbm2e-3000", "1", *options, block="byte_address_map")
+    assert lint(folder / "byte_address_map.v", WAIVERS) == ""
+    facts = check_ports(folder, "byte_address_map")
+    assert facts["parameters"]["address_map"] == text
+    assert facts["parameters"]["values_of_fields"]["channel"] == 96
+    assert facts["parameters"]["capacity_bytes"] == 96 << 30
+    assert (facts["clock"], facts["reset"]) == (None, None)
+
+
+def test_collective_engine_has_a_link_to_every_peer(tmp_path):
+    """The smallest system; the engines above have four chips."""
+    chips = 2
+    folder = generate(
+        tmp_path / "engine", "hbm2-2000", "1", "--chips", str(chips), block="collective_engine"
+    )
+    assert lint(folder / "collective_engine.v", WAIVERS) == ""
+    facts = check_ports(folder, "collective_engine")
+    names = {port["name"] for port in facts["ports"]}
+    assert {name for name in names if name.startswith("tx__")} == {
+        f"tx__{link}" for link in range(chips - 1)
+    }
+    assert facts["parameters"]["chips"] == chips
+    # 1000 GB/s over the links, one flit of 68 B per clock, 60 ns of wire.
+    clock = 1000 / (chips - 1) / 68
+    assert facts["parameters"]["clock_mhz"] == pytest.approx(1000 * clock)
+    assert facts["parameters"]["latency"] == ceil(60 * clock)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--block fly", "--block: unknown block 'fly': expected memory_channel, "),
+        ("--block all --preset hbm9", "--preset: unknown memory preset 'hbm9': expected one of "),
+        (
+            "--block byte_address_map --address-map row:plane",
+            "--address-map: address map 'row:plane': unknown field 'plane'; expected one of ",
+        ),
+        ("--block collective_engine --chips 17", "verilog: Invalid value for '--chips'"),
+        ("--block collective_engine --chips 1", "verilog: Invalid value for '--chips'"),
+        ("--block byte_address_map --channels 0", "verilog: Invalid value for '--channels'"),
+    ],
+)
+def test_bad_arguments(options, message, capsys, tmp_path):
+    out = tmp_path / "out"
+    said = CommandLine(capsys).refused("verilog", *options.split(), "--out", out)
+    assert said.startswith(message)
+    assert not out.exists()
+
+
 def waived_rules() -> list[str]:
     return re.findall(r"^lint_off -rule (\w+)$", WAIVERS.read_text(), re.MULTILINE)
 
@@ -80,7 +182,7 @@ def test_every_waiver_is_needed_and_has_its_reason(generated, rule, tmp_path):
     lines = WAIVERS.read_text().splitlines()
     without = tmp_path / "lint.vlt"
     without.write_text("\n".join(line for line in lines if line != f"lint_off -rule {rule}") + "\n")
-    said = [lint(generated["hbm2-2000"] / f"{block}.v", without) for block in BLOCKS]
+    said = [lint(generated["hbm2-2000"] / f"{block}.v", without) for block in WHOLES]
     kinds = set(re.findall(r"%Warning-(\w+)", "".join(said)))
     assert kinds == {rule}
     above = lines[lines.index(f"lint_off -rule {rule}") - 1]
@@ -92,7 +194,7 @@ def test_a_waiver_that_nothing_needs_would_be_seen(generated, tmp_path):
     assert "MULTIDRIVEN" not in waived_rules()
     more = tmp_path / "lint.vlt"
     more.write_text(WAIVERS.read_text() + "lint_off -rule MULTIDRIVEN\n")
-    for block in BLOCKS:
+    for block in WHOLES:
         assert lint(generated["hbm2-2000"] / f"{block}.v", more) == ""
         assert lint(generated["hbm2-2000"] / f"{block}.v", WAIVERS) == ""
 
@@ -132,11 +234,10 @@ def test_icarus_compiles_it(generated, preset, block, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("block", list(BLOCKS))
-@pytest.mark.parametrize("preset", PRESETS)
-def test_json_names_the_ports_of_the_module(generated, preset, block):
-    facts = json.loads((generated[preset] / f"{block}.json").read_text())
-    text = (generated[preset] / f"{block}.v").read_text()
+def check_ports(folder: Path, block: str) -> dict:
+    """The JSON of a block, whose ports are those of the module, and whose file list is the file."""
+    facts = json.loads((folder / f"{block}.json").read_text())
+    text = (folder / f"{block}.v").read_text()
     module = re.search(rf"^module {block}\((.*?)\);(.*?)^endmodule", text, re.MULTILINE | re.DOTALL)
     assert module, "no such module"
     # A port whose name is a keyword of Verilog is written as an escaped identifier.
@@ -148,8 +249,22 @@ def test_json_names_the_ports_of_the_module(generated, preset, block):
         found[name] = (direction, int(high or 0) + 1)
     assert {port["name"]: (port["direction"], port["width"]) for port in facts["ports"]} == found
     assert sorted(listed) == sorted(found)
-    assert facts["parameters"]["memory"] == preset
-    assert (generated[preset] / f"{block}.f").read_text() == f"{block}.v\n"
+    assert (folder / f"{block}.f").read_text() == f"{block}.v\n"
+    return facts
+
+
+@pytest.mark.parametrize("block", list(BLOCKS))
+@pytest.mark.parametrize("preset", PRESETS)
+def test_json_names_the_ports_of_the_module(generated, preset, block):
+    facts = check_ports(generated[preset], block)
+    assert facts["description"] == BLOCKS[block].description
+    assert ("clk" in {port["name"] for port in facts["ports"]}) is (facts["clock"] == "clk")
+    assert (facts["clock"] is None) is (block == "byte_address_map")
+    if block == "collective_engine":
+        assert facts["parameters"]["chips"] == CHIPS
+        assert "memory" not in facts["parameters"]
+    else:
+        assert facts["parameters"]["memory"] == preset
 
 
 def test_no_path_of_this_machine_is_in_the_output(generated):

@@ -38,6 +38,8 @@ class Timer:
         m.d.sync += self.count.eq(following)
         # Of several settings in one clock the last statement rules: the largest.
         for when, clocks in sorted(self._settings, key=lambda setting: setting[1]):
+            if clocks <= 1:  # Over in the next clock, in which it could be seen first.
+                continue
             later = Const(clocks - 1, self.count.shape())
             with m.If(when & (following < later)):
                 m.d.sync += self.count.eq(later)

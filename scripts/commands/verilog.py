@@ -6,52 +6,40 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from amaranth.lib import wiring
 
-from recspeed.models.spec.engine import EngineParameters
-from recspeed.models.spec.memory import MemoryPreset, memory_preset
+from recspeed.models.spec.address_map import DEFAULT_ADDRESS_MAP
+from recspeed.models.spec.collective import MAXIMUM_CHIPS, MINIMUM_CHIPS
+from recspeed.models.spec.memory import memory_preset
 from recspeed.models.spec.toml import SpecificationError
-from recspeed.rtl.blocks import BLOCKS, ports
-from recspeed.rtl.verilog import generate
+from recspeed.rtl.blocks import BLOCKS, Block, Choices, Port
 from recspeed.scripts.console import UserError, out, whole_file
 
 EXAMPLE = "Example: recspeed verilog --block memory_channel --preset hbm2e-3000 --out verilog"
 
 
-def description(
-    name: str, component: wiring.Component, preset: MemoryPreset, parameters: EngineParameters
-) -> dict:
+def description(name: str, block: Block, ports: list[Port], choices: Choices) -> dict:
     """What the JSON file says of a block: ports, and everything that was fixed at generation."""
     return {
         "block": name,
-        "description": BLOCKS[name].description,
+        "description": block.description,
         "generator": f"recspeed {version('recspeed')}, amaranth {version('amaranth')}",
-        "clock": "clk",
-        "reset": "rst, synchronous, active high",
+        "clock": "clk" if block.clocked else None,
+        "reset": "rst, synchronous, active high" if block.clocked else None,
         "ports": [
-            {"name": port.name, "direction": port.direction, "width": port.width}
-            for port in ports(component)
+            {"name": port.name, "direction": port.direction, "width": port.width} for port in ports
         ],
-        "parameters": {
-            "memory": preset.name,
-            "clock_mhz": float(preset.clock_mhz),
-            "banks": preset.banks,
-            "timings_in_clocks": preset.clocks.model_dump(),
-            **parameters.model_dump(),
-        },
+        "parameters": dict(block.facts(choices)),
     }
 
 
-def write_block(
-    name: str, preset: MemoryPreset, parameters: EngineParameters, folder: Path
-) -> Path:
+def write_block(name: str, choices: Choices, folder: Path) -> Path:
     """Write `NAME.v`, `NAME.f` (the file list) and `NAME.json` into `folder`."""
     source = folder / f"{name}.v"
-    component = BLOCKS[name].make(preset, parameters)
-    text = generate(component, name)
-    facts = description(name, component, preset, parameters)
+    block = BLOCKS[name]
+    generated = block.make(name, choices)
+    facts = description(name, block, generated.ports, choices)
     with whole_file(source) as path:
-        path.write_text(text)
+        path.write_text(generated.text)
     with whole_file(folder / f"{name}.f") as path:
         path.write_text(f"{source.name}\n")
     with whole_file(folder / f"{name}.json") as path:
@@ -63,6 +51,23 @@ def verilog(
     block: Annotated[str, typer.Option(help=f"{', '.join(BLOCKS)}, or all")],
     out_folder: Annotated[Path, typer.Option("--out", help="folder for the files")],
     preset: Annotated[str, typer.Option(help="memory preset, or a .toml file")] = "hbm2-2000",
+    chips: Annotated[
+        int,
+        typer.Option(
+            min=MINIMUM_CHIPS, max=MAXIMUM_CHIPS, help="chips that the collective engine links"
+        ),
+    ] = MAXIMUM_CHIPS,
+    address_map: Annotated[
+        str, typer.Option(help="bit fields and hashes of the address map (docs/address_maps.md)")
+    ] = DEFAULT_ADDRESS_MAP,
+    channels: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=1024,
+            help="channels of the address map; else those of a stack, chip or DDR4 channel",
+        ),
+    ] = None,
 ) -> None:
     """Write synthesizable Verilog, the same at every call."""
     if block != "all" and block not in BLOCKS:
@@ -71,8 +76,13 @@ def verilog(
         memory = memory_preset(preset)
     except SpecificationError as error:
         raise UserError(f"--preset: {error}") from None
+    choices = Choices(memory, chips=chips, address_map=address_map, channels=channels)
+    try:
+        _ = choices.map
+    except SpecificationError as error:
+        raise UserError(f"--address-map: {error}") from None
     for name in BLOCKS if block == "all" else [block]:
-        source = write_block(name, memory, EngineParameters(), out_folder)
+        source = write_block(name, choices, out_folder)
         out.print(f"{source}  ({BLOCKS[name].description})", highlight=False, soft_wrap=True)
 
 
