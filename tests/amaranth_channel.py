@@ -1,7 +1,7 @@
 """A memory channel in Amaranth's own simulator: slow, but it needs no build.
 
-Peers as ARCHITECTURE.md describes them, in Python, clock by clock: an implementation of the harness
-that shares nothing with `tb/harness/peers.sv`. Tests use it for channels with injected faults.
+An implementation of the harness that shares nothing with `tb/harness/peers.sv`. Tests use it for
+channels with injected faults.
 """
 
 from collections import deque
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from amaranth.hdl import Module, Value
 from amaranth.sim import Simulator
+from amaranth_peers import Dram, Source
 
 from recspeed.models.spec.registers import COUNTER_BASE, Counter, Register
-from recspeed.models.spec.run import COMMAND_LOG, ChannelResult, ChannelRun, CommandCode
+from recspeed.models.spec.run import COMMAND_LOG, ChannelResult, ChannelRun
 from recspeed.rtl.chip.memory_channel import MemoryChannel
 from recspeed.tb.channel import register_writes
 from recspeed.tb.harness.image import memory_image
@@ -26,56 +27,6 @@ class Outcome:
     result: ChannelResult
     law_violations: int
     done: bool
-
-
-@dataclass
-class Source:
-    """Offers items in order; bit `t mod 64` permits one in t + 1."""
-
-    items: deque
-    pattern: int
-    held: int | None = None
-
-    def step(self, clock: int, transferred: bool) -> None:
-        """From clock `clock` to the next one."""
-        if self.held is None or transferred:
-            permitted = self.items and self.pattern >> clock % 64 & 1
-            self.held = self.items.popleft() if permitted else None
-
-
-class Dram:
-    """Returns the two beats of a read tCL clocks after it, and keeps the command log."""
-
-    def __init__(self, run: ChannelRun):
-        self.latency = run.preset.clocks.tCL
-        self.image = memory_image(run.preset, run.tables, run.contents)
-        self.open_row = [0] * run.preset.banks
-        self.due: dict[int, int] = {}
-        self.log: list[tuple] = []
-
-    def beat(self, row: int, bank: int, place: int) -> int:
-        """16 bytes of a DRAM row, at beat `place`; zeros beyond what was loaded."""
-        if row >= len(self.image):
-            return 0
-        return int.from_bytes(self.image[row, bank, 16 * place : 16 * place + 16], "little")
-
-    def command(self, clock: int, ctx, bus) -> None:
-        """Obey what is on the bus in `clock`."""
-        if ctx.get(bus.row_valid):
-            if ctx.get(bus.row_refresh):
-                code = CommandCode.REFPB if ctx.get(bus.row_per_bank) else CommandCode.REF
-                self.log.append((clock, 0, 0, ctx.get(bus.row_bank), code))
-            else:
-                bank, row = ctx.get(bus.row_bank), ctx.get(bus.row_address)
-                self.open_row[bank] = row
-                self.log.append((clock, row, 0, bank, CommandCode.ACT))
-        if ctx.get(bus.column_valid):
-            bank, column = ctx.get(bus.column_bank), ctx.get(bus.column_address)
-            code = CommandCode.RDA if ctx.get(bus.column_precharge) else CommandCode.RD
-            row = self.open_row[bank]
-            self.log.append((clock, row, column, bank, code))
-            for beat in range(2):
-                self.due[clock + self.latency + beat] = self.beat(row, bank, 2 * column + beat)
 
 
 def simulate_in_amaranth(run: ChannelRun, *, limit: int) -> Outcome:
@@ -116,7 +67,15 @@ async def _execute(ctx, run: ChannelRun, channel, law, limit: int) -> Outcome:
     for address, value in register_writes(run):
         await write(address, value)
     await write(int(Register.RUN), 1)
-    dram = Dram(run)
+    image = memory_image(run.preset, run.tables, run.contents)
+
+    def held(row: int, bank: int, place: int) -> int:
+        """Zeros beyond what was loaded."""
+        if row >= len(image):
+            return 0
+        return int.from_bytes(image[row, bank, 16 * place : 16 * place + 16], "little")
+
+    dram = Dram(run.preset, held)
     transfers = await _clocks(ctx, run, channel, dram, limit)
     counters = {}
     for counter in Counter:
@@ -158,11 +117,7 @@ async def _clocks(ctx, run: ChannelRun, channel, dram: Dram, limit: int) -> list
             if source.held is not None:
                 ctx.set(port.payload, source.held)
         ctx.set(pooled.ready, run.patterns.pooled >> clock % 64 & 1)
-        dram.command(clock, ctx, bus)
-        data = dram.due.pop(clock, None)
-        ctx.set(bus.data_valid, data is not None)
-        if data is not None:
-            ctx.set(bus.data, data)
+        dram.clock(clock, ctx, bus)
         if ctx.get(pooled.valid) and ctx.get(pooled.ready):
             payload = ctx.get(pooled.payload)
             lanes = [payload.lanes[lane] for lane in range(run.parameters.lanes)]

@@ -25,12 +25,19 @@ def preset_with(
     base: str = "hbm2-2000",
     stack_ids: int | None = None,
     ranks: int | None = None,
+    bank_groups: int | None = None,
+    banks_per_group: int | None = None,
     **clocks: int,
 ) -> MemoryPreset:
-    """`base` under another name, with other stack IDs, ranks and timings in clocks."""
+    """`base` under another name, with another number of banks and other timings in clocks."""
     values = memory_preset(base).model_dump()
     values["name"] = name
-    for what, count in (("stack_ids", stack_ids), ("ranks", ranks)):
+    for what, count in (
+        ("stack_ids", stack_ids),
+        ("ranks", ranks),
+        ("bank_groups", bank_groups),
+        ("banks_per_group", banks_per_group),
+    ):
         if count is not None:
             held = values["organization"][what]
             values["organization"][what] = count
