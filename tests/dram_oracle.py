@@ -529,20 +529,22 @@ class LiteralDram:
         self.taken = []
         """Beats of the offered write."""
         self.write_beats = {}
+        self.counters = dict.fromkeys((Counter.DATA, *IDLE_CAUSES), 0)
 
     def run_to_end(self, limit=2_000_000) -> DramResult:
-        front, t = self.front, 0
-        counters = dict.fromkeys((Counter.DATA, *IDLE_CAUSES), 0)
+        t = 0
         while True:
-            front.see(t)
+            self.front.see(t)
             if self.is_done(t):
-                break
-            self.clock(t, counters)
+                return self.result(t)
+            self.clock(t, self.front.decide(t))
             t += 1
             assert t < limit, "the oracle does not end"
-        counters.update(front.counters)
-        counters[Counter.CYCLES] = t
-        before = [(entry, request) for entry, request in front.commands if entry[0] < t]
+
+    def result(self, t) -> DramResult:
+        """The result of the run, which is done in t."""
+        counters = {**self.counters, **self.front.counters, Counter.CYCLES: t}
+        before = [(entry, request) for entry, request in self.front.commands if entry[0] < t]
         beats, written = self.data(before)
         return DramResult(
             commands=np.array([entry for entry, _ in before], dtype=COMMAND_LOG),
@@ -558,7 +560,8 @@ class LiteralDram:
             all(w.last_in >= 0 and w.last_in + clocks.tCWL + burst < t for w in self.writes)
         )
 
-    def clock(self, t, counters):
+    def clock(self, t, decided):
+        """All of clock t after `see`; `decided`: what the front-end decides in it."""
         front = self.front
         read, write, beat = self.read_source.held, self.write_source.held, self.data_source.held
         accept_read = read is not None and front.accepts_read(read.bank, read.bursts)
@@ -569,12 +572,11 @@ class LiteralDram:
         accept_write = take_beat and (
             len(self.taken) == write.bursts * self.run.preset.burst_clocks
         )
-        decided = front.decide(t)
         cause = front.attribute(t, decided)
         if cause is None:
             offered = read is not None or write is not None
             cause = Counter.IDLE_OUTSTANDING if offered else Counter.IDLE_NO_REQUEST
-        counters[cause] += 1
+        self.counters[cause] += 1
         front.apply(t, decided)
         if accept_read:
             front.put(t, READ, read)

@@ -1,5 +1,7 @@
 """Random runs of a DRAM front-end, and the comparison of two results."""
 
+from dataclasses import replace
+
 import numpy as np
 from golden_runs import random_pattern, random_preset
 
@@ -90,3 +92,44 @@ def dram_differences(one: DramResult, other: DramResult) -> list[str]:
         for counter in one.counters.keys() | other.counters.keys()
         if one.counters.get(counter) != other.counters.get(counter)
     )
+
+
+def shares_row_bus_legally(preset: MemoryPreset) -> bool:
+    """Whether the timings keep a channel's own ACTs clear of its row commands (`activate_clocks`).
+
+    Made-up timings may not; the front-end knows of them alone (docs/dram.md).
+    """
+    clocks = preset.clocks
+    least = min(clocks.tRRD_S, clocks.tRFC, clocks.tRREFD or clocks.tRRD_S)
+    return least >= preset.organization.activate_clocks
+
+
+def random_pair(
+    seed: int, requests: int = 150, *, preset: MemoryPreset | None = None, busy: bool | None = None
+) -> tuple[DramRun, DramRun]:
+    """Two runs on the pseudo channels of one random HBM channel, of unlike mixes and sizes.
+
+    `busy`: both are offered requests all the time and may have many in flight; `None`: half of the
+    seeds say so.
+    """
+    rng = np.random.default_rng([2, seed])
+    while preset is None or preset.organization.command_bus != "separate":
+        preset = random_preset(rng)
+    runs = [
+        random_dram_run(2 * seed + number, int(rng.choice([20, requests])), preset=preset)
+        for number in range(2)
+    ]
+    depth = int(rng.choice([1, 4, 16, 64]))
+    if busy is None:
+        busy = bool(rng.integers(2))
+    if busy:
+        runs = [
+            replace(
+                run,
+                settings=run.settings.model_copy(update={"outstanding": 64, "write_buffer": 64}),
+                patterns=DramPatterns(),
+            )
+            for run in runs
+        ]
+    first, second = (replace(run, queue_depth=depth) for run in runs)
+    return first, second

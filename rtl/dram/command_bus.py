@@ -31,7 +31,11 @@ class CommandBusShare(Signature):
 
 
 class CommandBusArbiter(wiring.Component):
-    """Grants each bus to one of two front-ends per clock; who had it latest yields.
+    """Grants each bus to one of two front-ends per clock.
+
+    Where both want the column bus, who had it latest yields: bursts alternate. Where both want the
+    row bus, who had it latest keeps it, so that a stretch of ACTs keeps its rhythm, unless the
+    other one has lost before since its own latest row command.
 
     An ACT needs the row bus for `activate_clocks`, the last of which is the clock that counts, so
     it may not follow the other front-end's row command closer than that.
@@ -57,10 +61,10 @@ class CommandBusArbiter(wiring.Component):
             for share, held in zip(shares, blocked, strict=True)
         ]
         m.d.comb += [
-            row_granted.eq(self._grant(m, "row", rows)),
+            row_granted.eq(self._grant_row(m, rows)),
             Cat(share.row_grant for share in shares).eq(row_granted),
             Cat(share.burst_grant for share in shares).eq(
-                self._grant(m, "column", [share.burst for share in shares])
+                self._grant_column(m, [share.burst for share in shares])
             ),
         ]
         return m
@@ -77,12 +81,31 @@ class CommandBusArbiter(wiring.Component):
         return blocked
 
     @staticmethod
-    def _grant(m, name, wanted):
-        """One of two proposals, one-hot."""
-        latest = Signal(init=1, name=f"{name}_latest")
-        granted = Signal(PSEUDO_CHANNELS, name=f"{name}_grant")
-        both = wanted[0] & wanted[1]
-        m.d.comb += granted.eq(Mux(both, Mux(latest, 0b01, 0b10), Cat(*wanted)))
+    def _grant_column(m, wanted):
+        """One of two proposals, one-hot; a tie goes to who did not have the bus latest."""
+        latest = Signal(init=1, name="column_latest")
+        granted = Signal(PSEUDO_CHANNELS, name="column_granted")
+        tie = wanted[0] & wanted[1]
+        m.d.comb += granted.eq(Mux(tie, Mux(latest, 0b01, 0b10), Cat(*wanted)))
         with m.If(granted != 0):
             m.d.sync += latest.eq(granted[1])
+        return granted
+
+    @staticmethod
+    def _grant_row(m, wanted):
+        """One of two proposals, one-hot; a tie goes to who had the bus latest, or lost one."""
+        latest = Signal(name="row_latest")
+        lost = Signal(PSEUDO_CHANNELS, name="row_tie_lost")
+        winner = Signal(name="row_tie_winner")
+        granted = Signal(PSEUDO_CHANNELS, name="row_granted")
+        tie = wanted[0] & wanted[1]
+        m.d.comb += [
+            winner.eq(Mux(latest, ~lost[0], lost[1])),
+            granted.eq(Mux(tie, Mux(winner, 0b10, 0b01), Cat(*wanted))),
+        ]
+        with m.If(granted != 0):
+            m.d.sync += [
+                latest.eq(granted[1]),
+                lost.eq((lost | Mux(tie, ~granted, 0)) & ~granted),
+            ]
         return granted

@@ -73,21 +73,19 @@ class OldestReady(wiring.Component):
                 age = Signal(self.age_bits, name=f"age_{name}")
                 index = Signal(range(self.requesters), name=f"index_{name}")
                 difference = Signal(unsigned(self.age_bits), name=f"difference_{name}")
+                older = Signal(name=f"older_{name}")
                 before = Signal(name=f"before_{name}")
                 take_b = Signal(name=f"take_b_{name}")
                 m.d.comb += [
                     difference.eq(age_b - age_a),
-                    before.eq(difference[-1]),
+                    older.eq(difference[-1]),
+                    before.eq((order_b < order_a) | ((order_b == order_a) & older)),
                     take_b.eq(valid_b & (~valid_a | before)),
                     valid.eq(valid_a | valid_b),
                     order.eq(Mux(take_b, order_b, order_a)),
                     age.eq(Mux(take_b, age_b, age_a)),
                     index.eq(Mux(take_b, index_b, index_a)),
                 ]
-                if self.order_bits:
-                    m.d.comb += before.eq(
-                        (order_b < order_a) | ((order_b == order_a) & difference[-1])
-                    )
                 next_level.append((valid, order, age, index))
             level = next_level
             depth += 1
