@@ -18,7 +18,7 @@ PAPER_MESSAGES = (("indices", 160_000), ("pooled vectors", 32_000))
 """Bytes per chip of the paper's all-to-alls on 16 chips: small batch, unsharded tables."""
 ERROR_RATE = 1e-4
 ERROR_FLITS = 30_000
-"""Per link, with about three errors each; more on few chips, so that there are enough of them."""
+"""Per link, about three errors each; more on few chips, so that there are enough in all."""
 
 
 def _golden(operation: Operation, chips: int, held: int) -> Result:
