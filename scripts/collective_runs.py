@@ -2,7 +2,8 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from recspeed.models.collective.bound import bound_clocks
 from recspeed.models.collective.golden import golden_outcome, golden_output
 from recspeed.models.collective.sums import partial_sums
+from recspeed.models.collective.topologies import Topology, bound_nanoseconds, golden_nanoseconds
 from recspeed.models.spec.collective import (
     CollectiveParameters,
     EngineError,
@@ -49,7 +51,8 @@ class Result:
     """One collective at one fidelity; the keys of `recspeed collective --out`.
 
     `cycles` is from the first start to the last completion; bandwidths are in GB/s after
-    nccl-tests' definitions. `digest` is the SHA-256 of all outputs in rank order.
+    nccl-tests' definitions. `digest` is the SHA-256 of all outputs in rank order. Of other
+    topologies than direct links there are times alone, given in clocks of direct links.
     """
 
     op: str
@@ -67,6 +70,7 @@ class Result:
     flits_replayed: int
     crc_errors: int
     digest: str | None
+    topology: str = Topology.DIRECT.value
 
     def keys(self) -> dict[str, object]:
         """As written to JSON."""
@@ -166,14 +170,27 @@ def _result(
     counters: Sequence[int],
     outputs: Sequence[NDArray[np.uint8]] | None,
 ) -> Result:
-    parameters, operation = job.parameters, job.item.operation
-    chips = parameters.chips
-    size = job.bytes_per_chip * (chips if operation == Operation.ALL_GATHER else 1)
-    nanoseconds = cycles / parameters.clock_gigahertz
-    bandwidth = size / nanoseconds if cycles else 0.0
     digest = None
     if outputs is not None:
         digest = hashlib.sha256(b"".join(output.tobytes() for output in outputs)).hexdigest()
+    clock = job.parameters.clock_gigahertz
+    bound = bound_clocks(job.item, job.parameters.link)
+    result = _timed(job, engine, cycles, cycles / clock, bound)
+    return replace(
+        result,
+        flits_sent=counters[0],
+        flits_replayed=counters[1],
+        crc_errors=counters[2],
+        digest=digest,
+    )
+
+
+def _timed(job: Job, engine: Engine, cycles: int, nanoseconds: float, bound: int) -> Result:
+    """A result of which the time is known and nothing else."""
+    parameters, operation = job.parameters, job.item.operation
+    chips = parameters.chips
+    size = job.bytes_per_chip * (chips if operation == Operation.ALL_GATHER else 1)
+    bandwidth = size / nanoseconds if nanoseconds else 0.0
     return Result(
         op=operation.name.lower(),
         chips=chips,
@@ -183,14 +200,28 @@ def _result(
         clock_ghz=round(parameters.clock_gigahertz, 6),
         cycles=cycles,
         nanoseconds=round(nanoseconds, 3),
-        bound_cycles=bound_clocks(job.item, parameters.link),
+        bound_cycles=bound,
         algorithm_bandwidth=round(bandwidth, 3),
         bus_bandwidth=round(bandwidth * BUS_FACTOR[operation] * (chips - 1) / chips, 3),
-        flits_sent=counters[0],
-        flits_replayed=counters[1],
-        crc_errors=counters[2],
-        digest=digest,
+        flits_sent=0,
+        flits_replayed=0,
+        crc_errors=0,
+        digest=None,
     )
+
+
+def other_topologies(job: Job, slice_bytes: int) -> list[Result]:
+    """The same collective of equal slices on ring and switch, by their golden models."""
+    clock = job.parameters.clock_gigahertz
+    results = []
+    for topology in Topology:
+        if topology == Topology.DIRECT:
+            continue
+        time = golden_nanoseconds(topology, job.item, job.parameters)
+        least = bound_nanoseconds(topology, job.item.operation, slice_bytes, job.parameters)
+        result = _timed(job, Engine.GOLDEN, ceil(time * clock), time, ceil(least * clock))
+        results.append(replace(result, topology=topology.value))
+    return results
 
 
 def _cycles(outcome: CollectiveOutcome) -> int:
@@ -222,6 +253,38 @@ def _totals(outcome: CollectiveOutcome) -> list[int]:
     return [int(outcome.counters[:, :, COUNTERS.index(name)].sum()) for name in names]
 
 
+Outputs = list[NDArray[np.uint8]]
+
+
+def run_golden(job: Job, run: CollectiveRun) -> tuple[CollectiveOutcome, Outputs]:
+    """Clocks and counters, and every rank's output, by the golden model."""
+    return golden_outcome(run), golden_output(job.item, job.inputs)
+
+
+def verify(
+    rtl: CollectiveOutcome, rtl_outputs: Outputs, golden: CollectiveOutcome, outputs: Outputs
+) -> None:
+    """Hold the RTL's outcome against the golden model's.
+
+    Raises
+    ------
+    UserError
+        When a checker reported a violation, or a clock, counter or byte differs.
+    """
+    differences = [*rtl.violations, *compare_outcomes(rtl, golden)]
+    for rank, (seen, wanted) in enumerate(zip(rtl_outputs, outputs, strict=True)):
+        if not np.array_equal(seen, wanted):
+            differences.insert(0, f"the data delivered to rank {rank} differ")
+    if differences:
+        raise UserError(f"RTL and golden model differ: {differences[0]}", CHECK_FAILED)
+
+
+def error_free_cycles(job: Job) -> int:
+    """Clocks that the same collective takes without errors, by the golden model."""
+    run = CollectiveRun(job.parameters.link, lay_out([job.item]).descriptors, limit=job.limit)
+    return _cycles(golden_outcome(run))
+
+
 def run_job(
     job: Job, engines: Sequence[Engine]
 ) -> tuple[list[Result], list[NDArray[np.uint8]] | None]:
@@ -235,7 +298,7 @@ def run_job(
     layout = lay_out([job.item])
     run = CollectiveRun(job.parameters.link, layout.descriptors, faults=job.faults, limit=job.limit)
     results: list[Result] = []
-    outcomes: list[CollectiveOutcome] = []
+    found: dict[Engine, tuple[CollectiveOutcome, Outputs]] = {}
     outputs: list[NDArray[np.uint8]] | None = None
     for engine in engines:
         if engine == Engine.BOUND:
@@ -243,8 +306,7 @@ def run_job(
             results.append(_result(job, engine, bound, (0, 0, 0), None))
             continue
         if engine == Engine.GOLDEN:
-            outcome = golden_outcome(run)
-            outputs = golden_output(job.item, job.inputs)
+            outcome, outputs = run_golden(job, run)
         else:
             try:
                 [(outcome, images)] = run_rtl([(run, layout.images([job.inputs]))])
@@ -254,12 +316,7 @@ def run_job(
             if outcome.violations:
                 raise UserError(f"RTL: {outcome.violations[0]}", CHECK_FAILED)
         results.append(_result(job, engine, _cycles(outcome), _totals(outcome), outputs))
-        outcomes.append(outcome)
-    if len(outcomes) == 2:
-        differences = compare_outcomes(*outcomes)
-        digests = {result.digest for result in results if result.digest is not None}
-        if len(digests) > 1:
-            differences.insert(0, "the delivered data differ")
-        if differences:
-            raise UserError(f"RTL and golden model differ: {differences[0]}", CHECK_FAILED)
+        found[engine] = outcome, outputs
+    if len(found) == 2:
+        verify(*found[Engine.RTL], *found[Engine.GOLDEN])
     return results, outputs

@@ -1,6 +1,7 @@
 """What every command shares: user errors, progress bars, files that appear whole or not at all."""
 
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -40,6 +41,15 @@ def fail(message: str, exit_code: int) -> int:
     return exit_code
 
 
+def interrupt_on_termination() -> None:
+    """Let SIGTERM do what Ctrl-C does: results are kept, and simulators do not outlive us."""
+
+    def interrupt(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+
+
 def progress() -> Progress:
     """A progress bar on standard error, so that standard output stays clean for results."""
     return Progress(
@@ -57,7 +67,8 @@ def progress() -> Progress:
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; rename it to `path` on success, remove it otherwise.
 
-    The folder of `path` is made when it does not exist.
+    The folder of `path` is made when it does not exist. What a link leads to is replaced, not the
+    link. A device or pipe is written to, never replaced: a rename would put a file in its place.
 
     Raises
     ------
@@ -68,15 +79,24 @@ def whole_file(path: Path) -> Iterator[Path]:
         raise UserError(f"{path}: is a folder; expected the name of a file to write")
     temporary: Path | None = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        device = path.exists() and not path.is_file()
+        target = path if device else path.resolve()
+        target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(
-            prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent
+            prefix=f".{path.stem}-",
+            suffix=path.suffix,
+            dir=None if device else target.parent,
         )
         temporary = Path(name)
         os.close(handle)
         yield temporary
-        temporary.chmod(0o644)
-        temporary.replace(path)
+        if device:
+            with path.open("wb", buffering=0) as file:
+                file.write(temporary.read_bytes())
+            temporary.unlink()
+        else:
+            temporary.chmod(0o644)
+            temporary.replace(target)
     except BaseException as error:
         if temporary is not None:
             temporary.unlink(missing_ok=True)

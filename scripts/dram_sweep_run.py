@@ -138,7 +138,7 @@ def _write(results: list[tuple[Sweep, Results]], base: DramPoint, folder: Path) 
 
 def table_cells(points: Results, missed: str) -> tuple[tuple[str, ...], list[list[str]]]:
     """Head and rows of the table of a sweep: % of the pin rate, a row per memory and series."""
-    ticks = list(dict.fromkeys(case.x for case, _ in points))
+    ticks = sorted({case.x for case, _ in points}, key=int)
     lines: dict[tuple[str, str], dict[str, str]] = {}
     for case, one in points:
         text = f"{100 * one.fraction_of_pin:.1f}"

@@ -176,13 +176,13 @@ def _refresh(base: DramPoint, preset: MemoryPreset) -> list[Case]:
 
 
 def _pseudo_channels(base: DramPoint, preset: MemoryPreset) -> list[Case]:
-    counts = [(1, "alone"), (2, "two on shared buses")]
+    counts = [(1, "one alone"), (2, "each of two")]
     if preset.organization.command_bus != "separate":
         counts = counts[:1]
     return [
         Case(
             with_refresh(replace(base, size=size, pseudo_channels=count), mode),
-            f"{name}, {mode} refresh",
+            f"{name}, {mode}",
             str(size),
         )
         for mode in _modes(preset)
@@ -259,7 +259,7 @@ SWEEPS: dict[str, Sweep] = {
             "One pseudo channel, and two on shared command buses",
             "bytes per request",
             _pseudo_channels,
-            "two on shared buses, all-bank refresh",
+            "each of two, all-bank",
             ("--bytes", "--refresh", "--pseudo-channels"),
             presets=("hbm2-2000", "hbm2e-3000", "hbm3-6400"),
         ),

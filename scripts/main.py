@@ -10,7 +10,14 @@ import typer
 
 from recspeed.models.spec.toml import SpecificationError
 from recspeed.models.traces.trace import TraceError
-from recspeed.scripts.console import CHECK_FAILED, INTERRUPTED, USAGE_ERROR, UserError, fail
+from recspeed.scripts.console import (
+    CHECK_FAILED,
+    INTERRUPTED,
+    USAGE_ERROR,
+    UserError,
+    fail,
+    interrupt_on_termination,
+)
 
 COMMAND_MODULES: tuple[str, ...] = (
     "info",
@@ -101,6 +108,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """Run the program and exit."""
+    interrupt_on_termination()
     sys.exit(run())
 
 

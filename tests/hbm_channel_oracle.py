@@ -19,6 +19,8 @@ class LiteralHbmChannel:
         self.activate_clocks = runs[0].preset.organization.activate_clocks
         self.history = {"row": [], "column": []}
         """(clock, pseudo channel) of every command decided on a bus, in order."""
+        self.lost = []
+        """(clock, pseudo channel) of every tie lost on the row bus, in order."""
 
     def run_to_end(self, limit=2_000_000) -> tuple[DramResult, DramResult]:
         results: list = [None, None]
@@ -42,12 +44,22 @@ class LiteralHbmChannel:
             for clock, who in self.history["row"][-2 * self.activate_clocks :]
         )
 
+    def has_lost(self, number) -> bool:
+        """The pseudo channel has lost a tie on the row bus since its own latest row command."""
+        own = next((clock for clock, who in reversed(self.history["row"]) if who == number), -1)
+        lost = next((clock for clock, who in reversed(self.lost) if who == number), -1)
+        return lost > own
+
     def winner(self, bus, those):
         """Of the pseudo channels `those` that want the bus, the one that is granted it."""
         if len(those) < 2:
             return those[0] if those else None
-        latest = self.history[bus][-1][1] if self.history[bus] else 1
-        return 1 - latest
+        if not self.history[bus]:
+            return 0
+        latest = self.history[bus][-1][1]
+        if bus == "column" or self.has_lost(1 - latest):
+            return 1 - latest
+        return latest
 
     def grant(self, t, proposals: list[Decisions]) -> list[Decisions]:
         """What of each proposal is decided."""
@@ -61,6 +73,8 @@ class LiteralHbmChannel:
             number for number, proposal in enumerate(proposals) if proposal.column is not None
         ]
         granted = {"row": self.winner("row", row), "column": self.winner("column", column)}
+        if len(row) == 2:
+            self.lost.append((t, 1 - granted["row"]))
         for bus, number in granted.items():
             if number is not None:
                 self.history[bus].append((t, number))

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command_line import CommandLine
+from matplotlib.lines import Line2D
 
 from recspeed.models.bounds import visit_bound
 from recspeed.models.dram.pseudo_channels import simulate_hbm_channel
@@ -25,6 +26,7 @@ from recspeed.models.spec.run import CommandCode
 from recspeed.scripts import dram_points, kept_points
 from recspeed.scripts.dram_sweeps import SWEEPS, bank_variants, chosen_sweeps
 from recspeed.scripts.dram_workload import random_run
+from recspeed.scripts.reports.dram_sweep_plot import legend_columns, panel_columns
 
 PROGRAM = [sys.executable, "-m", "recspeed.scripts.main"]
 REQUESTS = 300
@@ -322,6 +324,30 @@ def test_all_sweeps_make_their_files_and_one_page(recspeed, tmp_path):
     assert all(source.startswith("data:image/png;base64,") for source in sources)
     for sweep in SWEEPS.values():
         assert f"<h2>{sweep.title}</h2>" in page
+
+
+def test_tables_and_pictures_have_their_values_in_order(recspeed, tmp_path):
+    """GDDR6 has 8, 16 and 32 banks, HBM2 16, 32 and 64: the page has all four, ascending."""
+    run = ("dram", "--sweep", "banks", "--memory", "hbm2-2000,gddr6-14000", "--requests", 60)
+    assert recspeed(*run, "--out", tmp_path).code == 0
+    page = (tmp_path / "report.html").read_text()
+    (head,) = re.findall(r"<tr><th[^>]*>memory</th>(.*?)</tr>", page)
+    assert re.findall(r"<th>(\d+)</th>", head) == ["8", "16", "32", "64"]
+
+
+@pytest.mark.parametrize(
+    ("panels", "columns"), [(1, 1), (3, 3), (4, 4), (5, 3), (6, 3), (7, 4), (12, 4)]
+)
+def test_panels_fill_their_rows_evenly(panels, columns):
+    assert panel_columns(panels) == columns
+
+
+def test_a_legend_that_is_too_long_for_a_line_takes_more():
+    handles = [Line2D([], [], label="two on shared buses, all-bank refresh") for _ in range(5)]
+    assert legend_columns(handles[:2], 14.4) == 2
+    assert legend_columns(handles, 14.4) == 3
+    assert legend_columns(handles, 10.8) == 2
+    assert legend_columns(handles, 2.0) == 1
 
 
 def test_a_point_of_several_sweeps_is_measured_once(recspeed, tmp_path, monkeypatch):

@@ -19,7 +19,7 @@ static std::string lines;
 void collective_report(const std::string &line) { lines += line + "\\n"; }
 void collective_die(const std::string &) { std::abort(); }
 extern "C" const char *reported() { return lines.c_str(); }
-extern "C" void begin() { lines.clear(); collective_checker_begin(%d, %d); }
+extern "C" void begin(int channels) { lines.clear(); collective_checker_begin(%d, %d, channels); }
 """
 
 
@@ -60,16 +60,19 @@ def flit(kind: int, sequence: int = 0, payload: int = 0, channel: int = 0) -> by
     return body + crc(body)
 
 
-def report(ack: int, limit: int, kind: int = Kind.CONTROL, reserved: int = 0) -> bytes:
-    return flit(kind, 0, ack % 4096 | (limit % 4096) << 16 | reserved << 40)
+def report(
+    ack: int, limit: int, kind: int = Kind.CONTROL, reserved: int = 0, second: int = 0
+) -> bytes:
+    """A report; `second` is the credit of virtual channel 1."""
+    return flit(kind, 0, ack % 4096 | (limit % 4096) << 16 | (second % 4096) << 32 | reserved << 60)
 
 
 class Link:
     """Two ends that obey the laws, except where a test does not."""
 
-    def __init__(self, library):
+    def __init__(self, library, channels: int = 1):
         self.library = library
-        library.begin()
+        library.begin(channels)
         self.clock = 0
 
     def send(self, wire: int, bits: bytes, *, lost: bool = False) -> None:
@@ -117,10 +120,12 @@ BROKEN = {
     "a replayed flit is not the original": (FORWARD, flit(Kind.DATA, 4, 105)),
     "a flit is acknowledged that was not received": (BACK, report(6, 3 + DEPTH)),
     "an acknowledgement goes back": (BACK, report(2, 3 + DEPTH)),
-    "a credit goes back": (BACK, report(4, 2 + DEPTH)),
-    "more credit than the receive buffer holds": (BACK, report(3, 4 + DEPTH)),
+    "a credit of virtual channel 0 goes back": (BACK, report(4, 2 + DEPTH)),
+    "more credit of virtual channel 0 than the receive buffer holds": (
+        BACK, report(3, 4 + DEPTH)
+    ),
     "a report with reserved bits set": (BACK, report(4, 4 + DEPTH, reserved=1)),
-}
+}  # fmt: skip
 
 
 def test_a_flit_that_was_on_its_way_when_its_acknowledgement_came(link):
@@ -161,3 +166,71 @@ def test_a_flit_beyond_the_replay_buffer_is_named(library):
     assert link.reported == ""
     link.send(FORWARD, flit(Kind.DATA, DEPTH))
     assert "more flits unacknowledged than the replay buffer holds" in link.reported
+
+
+def test_credit_of_a_channel_that_does_not_exist_is_a_reserved_bit(link):
+    link.send(BACK, report(4, 4 + DEPTH, second=1))
+    assert "a report with reserved bits set" in link.reported
+
+
+@pytest.fixture
+def pair(library):
+    """A link of two virtual channels: flits 0 to 5 alternate, all acknowledged, credit for more."""
+    link = Link(library, 2)
+    link.send(BACK, report(0, DEPTH, Kind.INIT, second=DEPTH))
+    for number in range(6):
+        link.send(FORWARD, flit(Kind.DATA, number, number, channel=number % 2))
+    link.send(BACK, report(6, 3 + DEPTH, second=3 + DEPTH))
+    for number in range(6, 9):
+        link.send(FORWARD, flit(Kind.DATA, number, number, channel=1))
+    assert link.reported == ""
+    return link
+
+
+def test_lawful_traffic_on_two_channels_passes(pair):
+    sent = [3, 6]
+    for number in range(9, 9000):
+        channel = number * number % 3 % 2
+        pair.send(FORWARD, flit(Kind.DATA, number, number, channel=channel))
+        sent[channel] += 1
+        pair.send(BACK, report(number + 1, sent[0] + DEPTH, second=sent[1] + DEPTH))
+    assert pair.reported == ""
+
+
+BROKEN_ON_TWO = {
+    "a virtual channel that does not exist": (
+        BACK, flit(Kind.CONTROL, 0, 6 | 19 << 16 | 19 << 32, channel=1)
+    ),
+    "a replayed flit is not the original": (FORWARD, flit(Kind.DATA, 7, 7, channel=0)),
+    "a credit of virtual channel 1 goes back": (BACK, report(7, 19, second=18)),
+    "more credit of virtual channel 1 than the receive buffer holds": (
+        BACK, report(7, 19, second=4 + DEPTH + 1)
+    ),
+    "more credit of virtual channel 0 than the receive buffer holds": (
+        BACK, report(9, 20, second=19)
+    ),
+    "a report with reserved bits set": (BACK, report(7, 19, second=19, reserved=1)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("law", BROKEN_ON_TWO)
+def test_every_broken_law_of_two_channels_is_named(pair, law):
+    wire, bits = BROKEN_ON_TWO[law]
+    pair.clock += 9
+    pair.send(wire, bits)
+    assert pair.reported.count("\n") == 1
+    assert law in pair.reported
+
+
+@pytest.mark.parametrize("full", [0, 1])
+def test_credit_of_one_channel_is_none_for_the_other(library, full):
+    link = Link(library, 2)
+    link.send(BACK, report(0, DEPTH, Kind.INIT, second=DEPTH))
+    for number in range(DEPTH):
+        link.send(FORWARD, flit(Kind.DATA, number, number, channel=full))
+    # All is acknowledged, and nothing of it is taken from the receive buffer.
+    link.send(BACK, report(DEPTH, DEPTH, second=DEPTH))
+    link.send(FORWARD, flit(Kind.DATA, DEPTH, 1, channel=1 - full))
+    assert link.reported == ""
+    link.send(FORWARD, flit(Kind.DATA, DEPTH + 1, 1, channel=full))
+    assert "a new flit without credit" in link.reported

@@ -7,6 +7,9 @@ import sys
 
 import numpy as np
 import pytest
+from command_line import CommandLine
+
+from recspeed.scripts import collective_figures
 
 KEYS = {
     "op", "chips", "bytes_per_chip", "engine", "cycles", "nanoseconds", "bound_cycles",
@@ -72,6 +75,8 @@ def test_errors_and_skew_are_counted(tmp_path):
     assert result["crc_errors"] > 0
     assert result["flits_replayed"] > 0
     assert "replays" in done.stdout
+    assert "of the error-free throughput on the slowest link" in done.stdout
+    assert "go-back-N leaves 62.6% on average: 1 / (1 + 0.001 x 598 flits" in done.stdout
 
 
 def test_sizes_per_peer(tmp_path):
@@ -104,7 +109,16 @@ def test_sweep_writes_a_plot(tmp_path):
     path = tmp_path / "s.json"
     done = recspeed("--op", "all_gather", "--chips", "2,4", "--sweep", "--out", path)
     assert done.returncode == 0, done.stderr
-    assert len(json.loads(path.read_text())) == 2 * 8 * 2
+    values = json.loads(path.read_text())
+    assert len(values) == 2 * 8 * (2 + 3)
+    times = {
+        (one["topology"], one["chips"], one["bytes_per_chip"]): one["nanoseconds"]
+        for one in values
+        if one["engine"] == "golden"
+    }
+    for topology in ("ring", "ring_steps", "switch"):
+        assert times["direct", 4, 64] < times[topology, 4, 64]
+    assert "ring in steps" in done.stdout
     assert path.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -139,6 +153,10 @@ def test_a_usage_error_is_one_line(tmp_path, arguments, text):
         ("1,2\n3,4\n", "expected 3 line(s) of 3 sizes"),
         ("1,2,3\n4,5,x\n7,8,9\n", "expected whole numbers of bytes"),
         ("1,2,3\n4,5,-6\n7,8,9\n", "expected sizes from 0 up"),
+        (f"1,2,3\n4,5,{10**30}\n7,8,9\n", "expected sizes from 0 up"),
+        ("1,2,3\n4,5\n7,8,9\n", "expected 3 line(s) of 3 sizes"),
+        ("", "expected 3 line(s) of 3 sizes"),
+        ("1,2,3\n4,5,6.5\n7,8,9\n", "expected whole numbers of bytes"),
     ],
 )
 def test_a_bad_size_file_is_named(tmp_path, content, text):
@@ -159,3 +177,17 @@ def test_a_dead_engine_is_a_failed_check(tmp_path):
     assert done.returncode == 1
     assert "met LINK_DOWN on its link to rank" in done.stderr
     assert not path.exists()
+
+
+def test_bench_prints_the_figures_of_collectives(capsys, monkeypatch):
+    monkeypatch.setattr(collective_figures, "CHIPS", (2, 4))
+    done = CommandLine(capsys)("bench", "--block", "collective", "--no-build")
+    assert done.code == 0, done.err
+    assert "160,000 B per chip: 1.03 x bound" in done.out
+    assert "1,919 (99.4%)" in done.out
+    assert "84.9%" in done.out
+
+
+def test_bench_of_an_unknown_block(capsys):
+    message = CommandLine(capsys).refused("bench", "--block", "link")
+    assert message == "--block: unknown block 'link': expected memory_channel, collective or all"

@@ -52,7 +52,7 @@ async def until_up(context, pair):
 
 async def send(context, pair, count, clocks, flipped=()):
     """Offer `count` flits; the clock and payload of what arrives. `flipped`: clocks with errors."""
-    context.set(pair.b.o.ready, 1)
+    context.set(pair.b.o[0].ready, 1)
     sent, taken, arrived = 0, [], []
     for clock in range(clocks):
         context.set(pair.a.i.valid, sent < count)
@@ -61,8 +61,8 @@ async def send(context, pair, count, clocks, flipped=()):
         if sent < count and context.get(pair.a.i.ready):
             taken.append(clock)
             sent += 1
-        if context.get(pair.b.o.valid):
-            arrived.append((clock, context.get(pair.b.o.payload.payload)))
+        if context.get(pair.b.o[0].valid):
+            arrived.append((clock, context.get(pair.b.o[0].payload.payload)))
         await context.tick()
     return taken, arrived
 

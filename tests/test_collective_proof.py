@@ -10,6 +10,8 @@ from recspeed.tb.collective.solver import run_solver
 
 DEPTH = 20
 """Clocks; the cover test shows that three deliveries and two replays fit into fewer."""
+DEPTH_OF_TWO = 16
+"""Clocks with two virtual channels."""
 
 
 def test_link_delivers_once_and_in_order_and_never_overflows():
@@ -20,6 +22,31 @@ def test_link_delivers_once_and_in_order_and_never_overflows():
 def test_link_with_more_sequence_numbers():
     proof = run_solver(LinkProof(small_link(3)), DEPTH - 4)
     assert proof.holds, proof.log
+
+
+def test_link_of_two_virtual_channels():
+    """Each channel in order and without overflow, whatever the other one does."""
+    proof = run_solver(LinkProof(small_link(channels=2)), DEPTH_OF_TWO)
+    assert proof.holds, proof.log
+
+
+def test_deliveries_on_both_channels_and_replays_are_within_the_bound():
+    proof = run_solver(LinkProof(small_link(channels=2)), DEPTH_OF_TWO, cover=True)
+    assert proof.holds, proof.log
+    assert "Reached cover statement" in proof.log
+
+
+def test_credit_of_the_wrong_channel_fails(monkeypatch):
+    """Both channels live on the credit of one: the other's buffer overflows."""
+
+    class Swapped(transmitter.Transmitter):
+        def _credit(self, m, next_):
+            return super()._credit(m, next_) | (self.ack.limit[0] != self.ack.limit[1])
+
+    monkeypatch.setattr(link_proof, "Transmitter", Swapped)
+    proof = run_solver(LinkProof(small_link(channels=2)), DEPTH_OF_TWO)
+    assert not proof.holds
+    assert "Assert failed" in proof.log
 
 
 def test_deliveries_and_replays_are_within_the_bound():
@@ -59,13 +86,13 @@ def test_accepting_any_number_fails(monkeypatch):
             m.submodules.inner = inner = honest(*self.arguments)
             for name, member in self.signature.members.items():
                 if name == "o":
-                    wiring.connect(m, inner.o, wiring.flipped(self.o))
+                    wiring.connect(m, inner.o[0], wiring.flipped(self.o[0]))
                 elif member.flow == wiring.In and name != "flit":
                     m.d.comb += getattr(inner, name).eq(getattr(self, name))
                 elif name != "flit":
                     m.d.comb += getattr(self, name).eq(getattr(inner, name))
             m.d.comb += [inner.flit.eq(self.flit), inner.flit.sequence.eq(inner.report.ack)]
-            self.buffer = inner.buffer
+            self.buffers = inner.buffers
             return m
 
         def __init__(self, *arguments):

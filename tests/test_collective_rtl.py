@@ -40,6 +40,11 @@ def test_three_chips_with_tiny_buffers():
     assert failures(special_cases(build) + random_cases(build, RANDOM, 200)) == []
 
 
+def test_three_chips_with_tiny_buffers_and_two_virtual_channels():
+    build = tiny_build(3, channels=2)
+    assert failures(special_cases(build) + random_cases(build, RANDOM, 400)) == []
+
+
 @pytest.fixture(scope="module")
 def result():
     """A mix with errors and stalls on two chips, and what the RTL makes of it."""

@@ -8,9 +8,6 @@ from recspeed.models.collective import link as k
 from recspeed.models.compiled import sources_fingerprint
 
 DATA_KIND, HEAD_KIND = e.DATA_KIND, e.HEAD_KIND
-REMEMBERED = 8192
-"""Flits of a wire whose kind is remembered: more than ever are unacknowledged or unread."""
-
 EVENT_START, EVENT_COMPLETE, EVENT_PEERS, EVENT_ERROR = range(4)
 
 CORRUPT, DROP, DUPLICATE = range(3)
@@ -90,11 +87,12 @@ def _host(chip, ports, ends, rank, clock, common, events, count):
 
 @njit(error_model="numpy")
 def _chip_clock(
-    clock, rank, chip, ports, ends, lines, states, copies, kinds, heads, faults, fault_begin,
-    counters, common, source_bytes, destination_bytes, stall, p, events, count,
+    clock, rank, chip, ports, ends, lines, states, copies, replays, kinds, heads, faults,
+    fault_begin, counters, common, source_bytes, destination_bytes, stall, p, events, count,
 ):  # fmt: skip
     """One clock of one chip. What other chips see of it goes through `lines`."""
     chips = len(ends)
+    channel = e.channel_of(chip, p)
     span = lines.shape[2]
     begins, count = _host(chip, ports, ends, rank, clock, common, events, count)
     local_ready = e.write_ready(rank, e.LOCAL_PORT, clock, stall)
@@ -105,7 +103,7 @@ def _chip_clock(
             continue
         taken = (
             taken
-            and e.receive_data(ports[peer], ends[peer], kinds[peer, rank])
+            and e.receive_data(ports[peer], ends[peer], channel, kinds[peer, rank])
             and e.receive_summed(chip, ports[peer])
         )
 
@@ -117,13 +115,15 @@ def _chip_clock(
         if peer == rank:
             continue
         port, end = ports[peer], ends[peer]
-        choice = k.choose(end, e.send_offers(port), p)
+        choice = k.choose(end, e.send_offers(port), channel, p)
         is_head = port[e.SEND_STATE] == e.HEAD
         if choice == k.NEW and is_head:
             head = e.head_of(chip, port, rank)
+            place = end[k.SENT + channel] % heads.shape[3]
             for field in range(6):
-                heads[rank, peer, end[k.NEXT] % REMEMBERED, field] = head[field]
-        k.emit(end, choice, HEAD_KIND if is_head else DATA_KIND, kinds[rank, peer], flit, p)
+                heads[rank, peer, channel, place, field] = head[field]
+        kind = HEAD_KIND if is_head else DATA_KIND
+        k.emit(end, choice, kind, channel, replays[rank, peer], kinds[rank, peer], flit, p)
         wire = rank * chips + peer
         _put_on_wire(
             flit,
@@ -134,22 +134,24 @@ def _chip_clock(
             copies[rank, peer],
         )
 
-        error = e.receive_error(chip, port, end, kinds[peer, rank], heads[peer, rank], peer)
+        error = e.receive_error(
+            chip, port, end, channel, kinds[peer, rank], heads[peer, rank], peer
+        )
         code = 1 if end[k.STATE] == k.DOWN else error
         if code != 0 and first_error == 0:
             first_error, first_link = code, link
-        data = e.receive_data(port, end, kinds[peer, rank])
+        data = e.receive_data(port, end, channel, kinds[peer, rank])
         if e.receive_summed(chip, port):
             data_goes = taken
         else:
             data_goes = data and e.write_ready(rank, link, clock, stall)
         e.step_send(chip, port, choice, written)
-        freed = e.step_receive(chip, port, end, error, data_goes)
+        freed = e.step_receive(chip, port, end, channel, error, data_goes)
         arrival = clock - p[k.P_LATENCY] - 3
         flit[:] = 0
         if arrival >= 0:
             flit[:] = lines[peer, rank, arrival % span]
-        k.step(end, choice, flit, freed, abort, counters[link], p)
+        k.step(end, choice, channel, flit, freed, abort, counters[link], p)
         link += 1
     e.step_local(chip, taken, local_ready)
     if chip[e.ERROR] == 0:
@@ -193,7 +195,6 @@ def _compile(fingerprint):
         (last clock or -1, number of events, which may be larger than the capacity)
         """
         _ = fingerprint
-        _ = fingerprint
         chips = len(counts)
         # A flit is read latency + 3 clocks after it was written, and may not be overwritten before.
         span = p[k.P_LATENCY] + 4
@@ -201,8 +202,13 @@ def _compile(fingerprint):
         copies = np.zeros((chips, chips, k.FLIT_FIELDS), np.int64)
         states = np.zeros((chips, chips, 4), np.int64)
         states[:, :, W_DEAD_FROM] = dead_from
-        kinds = np.zeros((chips, chips, REMEMBERED), np.int8)
-        heads = np.zeros((chips, chips, REMEMBERED, 6), np.int64)
+        channels = p[k.P_CHANNELS]
+        # Credit keeps unread flits within the receive buffer, the window those that may be replayed
+        # within the replay buffer: older ones are forgotten.
+        unread = p[k.P_RECEIVE]
+        replays = np.zeros((chips, chips, p[k.P_REPLAY], 2), np.int8)
+        kinds = np.zeros((chips, chips, channels, unread), np.int8)
+        heads = np.zeros((chips, chips, channels, unread, 6), np.int64)
         chip = np.zeros((chips, e.CHIP_FIELDS), np.int64)
         chip[:, e.PEERS] = (1 << (chips - 1)) - 1
         ports = np.zeros((chips, chips, e.PORT_FIELDS), np.int64)
@@ -220,10 +226,10 @@ def _compile(fingerprint):
             for rank in range(chips):
                 number = counts[rank]
                 count = _chip_clock(
-                    clock, rank, chip[rank], ports[rank], ends[rank], lines, states, copies, kinds,
-                    heads, faults, fault_begin, counters[rank], common[rank, :number],
-                    source_bytes[rank, :number], destination_bytes[rank, :number], stalls[rank], p,
-                    events, count,
+                    clock, rank, chip[rank], ports[rank], ends[rank], lines, states, copies,
+                    replays, kinds, heads, faults, fault_begin, counters[rank],
+                    common[rank, :number], source_bytes[rank, :number],
+                    destination_bytes[rank, :number], stalls[rank], p, events, count,
                 )  # fmt: skip
             clock += 1
 

@@ -5,7 +5,7 @@ Registers of the engine are a vector `chip`, those of a link's two engines a vec
 
 from numba import njit
 
-from recspeed.models.collective.link import EXPECTED, NEW, POPPED, STATE, UP
+from recspeed.models.collective.link import ENTERED, NEW, P_CHANNELS, POPPED, STATE, UP
 from recspeed.models.spec.collective import EngineError, Kind, Operation, WireFormat
 
 (
@@ -121,6 +121,18 @@ def begin(chip, ports, common, source_bytes, destination_bytes, rank):
 
 
 @njit(error_model="numpy")
+def channel_of(chip, p):
+    """The virtual channel of the collective in force."""
+    return chip[SEQUENCE] % p[P_CHANNELS]
+
+
+@njit(error_model="numpy")
+def _waits(end, channel):
+    """Whether a flit of a channel is in its receive buffer."""
+    return end[POPPED + channel] < end[ENTERED + channel]
+
+
+@njit(error_model="numpy")
 def send_offers(port):
     """Whether the send engine has a flit for the transmitter."""
     return port[SEND_STATE] == HEAD or (port[SEND_STATE] == BODY and port[SEND_HELD] != 0)
@@ -178,24 +190,28 @@ def receive_summed(chip, port):
 
 
 @njit(error_model="numpy")
-def receive_data(port, end, kinds):
+def receive_data(port, end, channel, kinds):
     """Whether a DATA flit is at a receive engine that waits for one."""
-    here = end[POPPED] < end[EXPECTED]
-    return port[RECEIVE_STATE] == BODY and here and kinds[end[POPPED] % len(kinds)] == DATA_KIND
+    kind = kinds[channel, end[POPPED + channel] % kinds.shape[1]]
+    return port[RECEIVE_STATE] == BODY and _waits(end, channel) and kind == DATA_KIND
 
 
 @njit(error_model="numpy")
-def receive_error(chip, port, end, kinds, heads, peer):
+def receive_error(chip, port, end, channel, kinds, heads, peer):
     """`EngineError` of the flit at a receive engine, 0 when there is none."""
-    if port[RECEIVE_STATE] == IDLE or end[POPPED] >= end[EXPECTED]:
+    if port[RECEIVE_STATE] == IDLE:
         return 0
-    place = end[POPPED] % len(kinds)
-    is_head = kinds[place] == HEAD_KIND
+    if not _waits(end, channel):
+        if not _waits(end, 1 - channel):
+            return 0
+        return _BAD_SEQUENCE if port[RECEIVE_STATE] == HEAD else _FRAMING
+    place = end[POPPED + channel] % kinds.shape[1]
+    is_head = kinds[channel, place] == HEAD_KIND
     if is_head != (port[RECEIVE_STATE] == HEAD):
         return _FRAMING
     if not is_head:
         return 0
-    head = heads[place]
+    head = heads[channel, place]
     summed = receive_summed(chip, port)
     length = chip[LOCAL_BYTES] if summed else port[RECEIVE_BYTES]
     if head[0] != chip[OPERATION]:
@@ -210,14 +226,14 @@ def receive_error(chip, port, end, kinds, heads, peer):
 
 
 @njit(error_model="numpy")
-def step_receive(chip, port, end, error, data_goes):
+def step_receive(chip, port, end, channel, error, data_goes):
     """Move a receive engine to the next clock; returns whether it takes a flit.
 
     `data_goes`: a DATA flit is here, and the write port or the reduction takes it.
     """
     finished = False
     took = False
-    if port[RECEIVE_STATE] == HEAD and end[POPPED] < end[EXPECTED] and error == 0:
+    if port[RECEIVE_STATE] == HEAD and _waits(end, channel) and error == 0:
         summed = receive_summed(chip, port)
         length = chip[LOCAL_BYTES] if summed else port[RECEIVE_BYTES]
         port[RECEIVE_STATE], port[RECEIVE_LEFT] = BODY, lines(length)

@@ -15,7 +15,6 @@ from recspeed.models.spec.collective import Kind, LinkParameters
     NEXT,
     ACKED,
     CURSOR,
-    LIMIT,
     REPLAYING,
     TIMER,
     FRUITLESS,
@@ -23,24 +22,26 @@ from recspeed.models.spec.collective import Kind, LinkParameters
     START_TIMER,
     EXPECTED,
     ACCEPTED,
-    POPPED,
     FREED,
     HEARD,
     ANSWER,
     NAK_PENDING,
     NAK_TIMER,
     SILENCE,
-) = range(19)
-END_FIELDS = 19
+) = range(17)
+LIMIT, SENT, ENTERED, POPPED = 17, 19, 21, 23
+"""Each of these has two registers, one per virtual channel: credit, new flits sent, flits accepted
+and flits taken. SENT and ENTERED are totals of the same flits, at the two ends of a wire."""
+END_FIELDS = 25
 
 START, UP, DOWN = range(3)
 
-(F_KIND, F_NUMBER, F_ACK, F_LIMIT, F_NAK, F_HEARD, F_BAD) = range(7)
-FLIT_FIELDS = 7
+(F_KIND, F_CHANNEL, F_NUMBER, F_ACK, F_LIMIT, F_LIMIT_1, F_NAK, F_HEARD, F_BAD) = range(9)
+FLIT_FIELDS = 9
 """A flit on the wire; all zero is a good IDLE flit."""
 
 (P_LATENCY, P_REPLAY, P_RECEIVE, P_REPORT, P_STATUS, P_TIMEOUT, P_RETRIES, P_HOLD, P_START,
- P_SILENCE) = range(10)  # fmt: skip
+ P_SILENCE, P_CHANNELS) = range(11)  # fmt: skip
 
 NOTHING, NEW, REPLAY, CONTROL, INIT = range(5)
 """What the transmitter chooses in a clock."""
@@ -67,14 +68,15 @@ def parameter_vector(link: LinkParameters) -> NDArray[np.int64]:
             link.nak_hold,
             link.start_interval,
             link.silence_limit,
+            link.virtual_channels,
         ],
         np.int64,
     )
 
 
 @njit(error_model="numpy")
-def choose(end, offered, p):
-    """The transmitter's choice in this clock; `offered`: an engine has a flit for it."""
+def choose(end, offered, channel, p):
+    """The transmitter's choice in this clock; `offered`: an engine has a flit of `channel`."""
     if end[STATE] == DOWN:
         return NOTHING
     if end[STATE] == START:
@@ -86,37 +88,48 @@ def choose(end, offered, p):
         return CONTROL
     if end[REPLAYING]:
         return REPLAY
-    if offered and end[NEXT] - end[ACKED] < p[P_REPLAY] and end[LIMIT] != end[NEXT]:
+    credit = end[LIMIT + channel] != end[SENT + channel]
+    if offered and end[NEXT] - end[ACKED] < p[P_REPLAY] and credit:
         return NEW
     return CONTROL if news > 0 else NOTHING
 
 
 @njit(error_model="numpy")
-def emit(end, choice, kind_of_new, kinds, flit, p):
-    """Write the chosen flit to `flit`; `kinds` remembers HEAD or DATA of every number."""
+def emit(end, choice, kind_of_new, channel, replay, kinds, flit, p):
+    """Write the chosen flit to `flit`.
+
+    `replay` remembers kind and channel of every number, `kinds` HEAD or DATA of every flit of each
+    channel.
+    """
     flit[:] = 0
     if choice == NEW:
         flit[F_KIND] = kind_of_new
+        flit[F_CHANNEL] = channel
         flit[F_NUMBER] = end[NEXT]
-        kinds[end[NEXT] % len(kinds)] = kind_of_new
+        place = end[NEXT] % len(replay)
+        replay[place, 0], replay[place, 1] = kind_of_new, channel
+        kinds[channel, end[SENT + channel] % kinds.shape[1]] = kind_of_new
     elif choice == REPLAY:
-        flit[F_KIND] = kinds[end[CURSOR] % len(kinds)]
+        place = end[CURSOR] % len(replay)
+        flit[F_KIND], flit[F_CHANNEL] = replay[place, 0], replay[place, 1]
         flit[F_NUMBER] = end[CURSOR]
     elif choice in (CONTROL, INIT):
         flit[F_KIND] = _KIND_CONTROL if choice == CONTROL else _KIND_INIT
         flit[F_ACK] = end[EXPECTED]
         flit[F_LIMIT] = end[POPPED] + p[P_RECEIVE]
+        flit[F_LIMIT_1] = end[POPPED + 1] + p[P_RECEIVE]
         flit[F_NAK] = end[NAK_PENDING]
         flit[F_HEARD] = end[HEARD]
 
 
 @njit(error_model="numpy")
-def _transmit(end, choice, report, flit, counters, p):
+def _transmit(end, choice, channel, report, flit, counters, p):
     """Transmitter registers of the next clock; returns whether the link must go down."""
     next_, acked, cursor = end[NEXT], end[ACKED], end[CURSOR]
     if choice == NEW:
         counters[C_SENT] += 1
         end[NEXT] = next_ + 1
+        end[SENT + channel] += 1
     if choice == REPLAY:
         counters[C_REPLAYED] += 1
         cursor += 1
@@ -129,7 +142,7 @@ def _transmit(end, choice, report, flit, counters, p):
 
     advance, nak = 0, False
     if report:
-        end[LIMIT] = flit[F_LIMIT]
+        end[LIMIT], end[LIMIT + 1] = flit[F_LIMIT], flit[F_LIMIT_1]
         if acked <= flit[F_ACK] <= next_:
             advance = flit[F_ACK] - acked
             nak = flit[F_NAK] != 0 and flit[F_ACK] != next_
@@ -164,7 +177,7 @@ def _transmit(end, choice, report, flit, counters, p):
 
 
 @njit(error_model="numpy")
-def _receive(end, choice, flit, freed, counters, p):
+def _receive(end, choice, flit, freed, freed_channel, counters, p):
     """Receiver registers of the next clock."""
     alive = end[STATE] != DOWN
     good = alive and not flit[F_BAD]
@@ -194,8 +207,9 @@ def _receive(end, choice, flit, freed, counters, p):
     end[ANSWER] = (end[ANSWER] and not reported) or (deaf_peer and end[STATE] == UP)
     end[ACCEPTED] = (0 if reported else end[ACCEPTED]) + (accept or duplicate)
     end[FREED] = (0 if reported else end[FREED]) + freed
-    end[POPPED] += freed
+    end[POPPED + freed_channel] += freed
     end[EXPECTED] += accept
+    end[ENTERED + flit[F_CHANNEL]] += accept
     if kind in (_KIND_CONTROL, _KIND_INIT):
         end[HEARD] = 1
     end[SILENCE] = 0 if kind != 0 else end[SILENCE] + alive
@@ -203,17 +217,18 @@ def _receive(end, choice, flit, freed, counters, p):
 
 
 @njit(error_model="numpy")
-def step(end, choice, flit, freed, abort, counters, p):
+def step(end, choice, channel, flit, freed, abort, counters, p):
     """Move an end to the next clock.
 
-    `flit` is in receiver stage 1, `freed` says that an engine takes a flit from the receive buffer.
+    `flit` is in receiver stage 1, `freed` says that an engine takes a flit from a receive buffer.
+    That and a new flit belong to `channel`, the one of the collective in force.
     """
     kind = flit[F_KIND]
     report = end[STATE] != DOWN and not flit[F_BAD] and (kind in (_KIND_CONTROL, _KIND_INIT))
     silent = end[SILENCE] == p[P_SILENCE]
     state = end[STATE]
-    down = _transmit(end, choice, report, flit, counters, p)
-    heard_peer = _receive(end, choice, flit, freed, counters, p)
+    down = _transmit(end, choice, channel, report, flit, counters, p)
+    heard_peer = _receive(end, choice, flit, freed, channel, counters, p)
     if state == START and heard_peer:
         end[STATE] = UP
     if silent or down or abort:

@@ -19,6 +19,8 @@ CRC_BYTES = 2
 FLIT_BYTES = PAYLOAD_BYTES + HEADER_BYTES + CRC_BYTES
 PIPELINE_ROUND_TRIP = 9
 """Clocks that the two ends of a link add to twice the wire latency until a credit returns."""
+PIPELINE_REPLAY = 8
+"""The same from sending a flit that is damaged on the way to sending it again."""
 
 
 class Kind(IntEnum):
@@ -89,11 +91,12 @@ class LinkParameters(BaseModel):
     latency: Annotated[int, Field(ge=1, le=4096)]
     """Clocks from the transmitter's port to the receiver's: SerDes, FEC and wire."""
     sequence_bits: Annotated[int, Field(ge=2, le=12)] = 12
-    virtual_channels: Literal[1] = 1
+    virtual_channels: Literal[1, 2] = 1
+    """Each has a receive buffer and credits of its own; numbering and replay are common."""
     replay_depth: Annotated[int, Field(ge=2, le=2048)]
     """Flits sent and not acknowledged, at most."""
     receive_depth: Annotated[int, Field(ge=2, le=2048)]
-    """Flits that the receive buffer holds; all of them are credit."""
+    """Flits that the receive buffer of a virtual channel holds; all of them are credit."""
     report_interval: Annotated[int, Field(ge=1, le=2048)] = 96
     """Accepted or freed flits after which a CONTROL flit takes precedence over data."""
     status_interval: Annotated[int, Field(ge=4, le=4096)] = 192
@@ -109,6 +112,15 @@ class LinkParameters(BaseModel):
     def round_trip(self) -> int:
         """Clocks from sending a flit to using the credit that it gives back, reported at once."""
         return 2 * self.latency + PIPELINE_ROUND_TRIP
+
+    @property
+    def replay_clocks(self) -> int:
+        """Clocks, and flits, that an error costs: all that was sent until the NAK came."""
+        return 2 * self.latency + PIPELINE_REPLAY
+
+    def go_back_n_share(self, error_rate: float) -> float:
+        """What go-back-N leaves of the error-free throughput at an error rate per flit."""
+        return 1 / (1 + error_rate * self.replay_clocks)
 
     @property
     def retry_timeout(self) -> int:
@@ -172,6 +184,7 @@ class CollectiveParameters(BaseModel):
     latency_nanoseconds: Annotated[float, Field(gt=0, le=1000)] = 60.0
     """SerDes, FEC and wire, one way."""
     report_interval: Annotated[int, Field(ge=1, le=1024)] = 96
+    virtual_channels: Literal[1, 2] = 1
 
     @property
     def lane_gigabits_per_second(self) -> float:
@@ -198,6 +211,7 @@ class CollectiveParameters(BaseModel):
             replay_depth=depth,
             receive_depth=depth,
             report_interval=self.report_interval,
+            virtual_channels=self.virtual_channels,
         )
 
     @model_validator(mode="after")

@@ -229,9 +229,19 @@ class Layout:
     outputs: list[list[list[tuple[int, int]]]]
     descriptors: list[list[Descriptor]]
 
-    def images(self, data: Sequence[Sequence[NDArray[np.uint8]]]) -> list[NDArray[np.uint8]]:
-        """Contents of every rank's buffers when `data[k][rank]` are the inputs; the rest is 0."""
-        images = [np.zeros(lines * PAYLOAD_BYTES, np.uint8) for lines in self.lines]
+    def images(
+        self,
+        data: Sequence[Sequence[NDArray[np.uint8]]],
+        rest: np.random.Generator | None = None,
+    ) -> list[NDArray[np.uint8]]:
+        """Contents of every rank's buffers when `data[k][rank]` are the inputs.
+
+        The rest is 0, or random.
+        """
+        sizes = [lines * PAYLOAD_BYTES for lines in self.lines]
+        images = [np.zeros(size, np.uint8) for size in sizes]
+        if rest is not None:
+            images = [rest.integers(0, 256, size, dtype=np.uint8) for size in sizes]
         for blocks_of_ranks, inputs in zip(self.inputs, data, strict=True):
             for image, blocks, values in zip(images, blocks_of_ranks, inputs, strict=True):
                 begin = 0

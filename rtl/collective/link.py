@@ -40,8 +40,8 @@ class Link(wiring.Component):
     -------
     tx, rx
         The wire, 544 bits per clock.
-    i, o : streams of `body_layout`
-        Flits to the peer, flits from the peer.
+    i, o[channel] : streams of `body_layout`
+        Flits to the peer; flits from the peer, per virtual channel.
     take_down
         Take the link down.
     up, down
@@ -57,12 +57,13 @@ class Link(wiring.Component):
 
     def __init__(self, parameters: LinkParameters) -> None:
         self._parameters = parameters
+        body = body_layout(512, parameters.virtual_channels)
         super().__init__(
             {
                 "tx": Out(FLIT_BITS),
                 "rx": In(FLIT_BITS),
-                "i": In(stream.Signature(body_layout(512))),
-                "o": Out(stream.Signature(body_layout(512))),
+                "i": In(stream.Signature(body)),
+                "o": Out(stream.Signature(body)).array(parameters.virtual_channels),
                 "take_down": In(1),
                 "up": Out(1),
                 "down": Out(1),
@@ -74,10 +75,11 @@ class Link(wiring.Component):
         m = Module()
         m.submodules.transmitter = transmitter = Transmitter(self._parameters)
         m.submodules.receiver = receiver = Receiver(self._parameters)
-        m.submodules.framer = framer = Framer()
-        m.submodules.deframer = deframer = Deframer()
+        channels = self._parameters.virtual_channels
+        m.submodules.framer = framer = Framer(channels)
+        m.submodules.deframer = deframer = Deframer(channels)
 
-        received = Signal(flit_layout(12, 512))
+        received = Signal(flit_layout(12, 512, channels))
         good = Signal(init=1)
         m.d.sync += [
             self.tx.eq(framer.word),
@@ -104,7 +106,8 @@ class Link(wiring.Component):
             receiver.alive.eq(~self.down),
         ]
         wiring.connect(m, wiring.flipped(self.i), transmitter.i)
-        wiring.connect(m, receiver.o, wiring.flipped(self.o))
+        for channel in range(channels):
+            wiring.connect(m, receiver.o[channel], wiring.flipped(self.o[channel]))
 
         with m.If((state == LinkState.START) & receiver.heard_peer):
             m.d.sync += state.eq(LinkState.UP)

@@ -2,10 +2,13 @@
 
 What is proved, for every behaviour of source, sink and wires over a number of clocks, on a reduced
 configuration (2 to 4 flits of buffer, short timers, flits of a few bits): the receiver delivers the
-flits that the transmitter took, each once and in order, and its buffer never overflows. The wires
-may damage or lose any flit in both directions at any time. The CRC is taken as perfect here: a
-damaged flit is known as such. Timers may run out far too early: correctness does not hang on them.
+flits that the transmitter took, each once and in the order of its virtual channel, and its buffers
+never overflow. The wires may damage or lose any flit in both directions at any time. The CRC is
+taken as perfect here: a damaged flit is known as such. Timers may run out far too early:
+correctness does not hang on them.
 """
+
+from typing import Literal
 
 from amaranth.hdl import Assert, ClockDomain, Cover, Elaboratable, Module, Signal
 
@@ -29,12 +32,13 @@ class ProofParameters(LinkParameters):
         return 5
 
 
-def small_link(sequence_bits: int = 2) -> ProofParameters:
+def small_link(sequence_bits: int = 2, channels: Literal[1, 2] = 1) -> ProofParameters:
     """The smallest link that has all mechanisms: a window of half the sequence numbers."""
     depth = 1 << (sequence_bits - 1)
     return ProofParameters(
         latency=1,
         sequence_bits=sequence_bits,
+        virtual_channels=channels,
         replay_depth=depth,
         receive_depth=depth,
         report_interval=1,
@@ -47,8 +51,9 @@ def small_link(sequence_bits: int = 2) -> ProofParameters:
 class LinkProof(Elaboratable):
     """Transmitter, receiver, and wires that the solver plays.
 
-    Free inputs: `offer` a new flit, `take` a delivered one, `damage` and `lose` of both wires.
-    `goal` is the number of deliveries that the cover statement asks for.
+    Free inputs: `offer` a new flit of a `channel`, `take` a delivered one of each channel, `damage`
+    and `lose` of both wires. `goal` is the number of deliveries that the cover statement asks for;
+    with two virtual channels it asks for one on each.
     """
 
     def __init__(self, parameters: LinkParameters, goal: int = 3) -> None:
@@ -56,7 +61,8 @@ class LinkProof(Elaboratable):
         self.goal = goal
         self.clock = ClockDomain("sync", reset_less=True)
         self.offer = Signal()
-        self.take = Signal()
+        self.channel = Signal()
+        self.take = Signal(parameters.virtual_channels)
         self.damage = Signal(2)
         self.lose = Signal(2)
         self.transmitters: list[Transmitter] = []
@@ -65,7 +71,7 @@ class LinkProof(Elaboratable):
     @property
     def ports(self) -> list[Signal]:
         """Inputs."""
-        return [self.clock.clk, self.offer, self.take, self.damage, self.lose]
+        return [self.clock.clk, self.offer, self.channel, self.take, self.damage, self.lose]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -89,7 +95,8 @@ class LinkProof(Elaboratable):
                 receiver.alive.eq(1),
             ]
         for side in range(2):
-            flit = Signal(flit_layout(p.sequence_bits, PAYLOAD_BITS), name=f"wire_{side}")
+            layout = flit_layout(p.sequence_bits, PAYLOAD_BITS, p.virtual_channels)
+            flit = Signal(layout, name=f"wire_{side}")
             good = Signal(init=1, name=f"good_{side}")
             m.d.sync += [flit.eq(self.transmitters[side].flit), good.eq(~self.damage[side])]
             with m.If(self.lose[side]):
@@ -102,26 +109,37 @@ class LinkProof(Elaboratable):
         return m
 
     def _laws(self, m: Module, transmitter: Transmitter, receiver: Receiver) -> None:
-        offered = Signal(PAYLOAD_BITS)
-        wanted = Signal(PAYLOAD_BITS)
         replays = Signal(3)
+        channels = self.parameters.virtual_channels
+        payload = transmitter.i.payload
         m.d.comb += [
             transmitter.i.valid.eq(self.offer),
-            transmitter.i.payload.payload.eq(offered),
-            receiver.o.ready.eq(self.take),
+            payload.channel.eq(self.channel),
         ]
-        m.d.sync += [
-            offered.eq(offered + (transmitter.i.valid & transmitter.i.ready)),
-            wanted.eq(wanted + (receiver.o.valid & receiver.o.ready)),
-            replays.eq(replays + transmitter.replayed),
-        ]
-        buffer = receiver.buffer
-        outstanding = Signal(PAYLOAD_BITS)
-        m.d.comb += outstanding.eq(offered - wanted)
-        m.d.comb += [
-            Assert(~receiver.o.valid | (receiver.o.payload.payload == wanted)),
-            Assert(~receiver.o.valid | (outstanding != 0)),
-            Assert(buffer.level <= self.parameters.receive_depth),
-            Assert(~buffer.write | (buffer.level < self.parameters.receive_depth)),
-            Cover((wanted == self.goal) & (replays >= 2)),
-        ]
+        m.d.sync += replays.eq(replays + transmitter.replayed)
+        reached = 1
+        for channel in range(channels):
+            offered = Signal(PAYLOAD_BITS, name=f"offered_{channel}")
+            wanted = Signal(PAYLOAD_BITS, name=f"wanted_{channel}")
+            outstanding = Signal(PAYLOAD_BITS, name=f"outstanding_{channel}")
+            o, buffer = receiver.o[channel], receiver.buffers[channel]
+            mine = payload.channel == channel
+            with m.If(mine):
+                m.d.comb += payload.payload.eq(offered)
+            m.d.comb += [
+                o.ready.eq(self.take[channel]),
+                outstanding.eq(offered - wanted),
+            ]
+            m.d.sync += [
+                offered.eq(offered + (transmitter.i.valid & transmitter.i.ready & mine)),
+                wanted.eq(wanted + (o.valid & o.ready)),
+            ]
+            m.d.comb += [
+                Assert(~o.valid | (o.payload.payload == wanted)),
+                Assert(~o.valid | (outstanding != 0)),
+                Assert(~o.valid | (o.payload.channel == channel)),
+                Assert(buffer.level <= self.parameters.receive_depth),
+                Assert(~buffer.write | (buffer.level < self.parameters.receive_depth)),
+            ]
+            reached &= wanted == (self.goal if channels == 1 else 1)
+        m.d.comb += Cover(reached & (replays >= 2))

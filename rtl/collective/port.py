@@ -70,8 +70,9 @@ class CollectivePort(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.link = link = Link(self._parameters)
-        m.submodules.send = send = SendEngine()
-        m.submodules.receive = receive = ReceiveEngine()
+        channels = self._parameters.virtual_channels
+        m.submodules.send = send = SendEngine(channels)
+        m.submodules.receive = receive = ReceiveEngine(channels)
         m.d.comb += [
             self.tx.eq(link.tx),
             link.rx.eq(self.rx),
@@ -93,8 +94,24 @@ class CollectivePort(wiring.Component):
         with m.If(link.down):
             m.d.comb += self.error.eq(EngineError.LINK_DOWN)
         wiring.connect(m, send.o, link.i)
-        wiring.connect(m, link.o, receive.i)
+        self._select(m, link, receive)
         wiring.connect(m, send.read, wiring.flipped(self.read))
         wiring.connect(m, receive.write, wiring.flipped(self.write))
         wiring.connect(m, receive.operand, wiring.flipped(self.operand))
         return m
+
+    def _select(self, m: Module, link: Link, receive: ReceiveEngine) -> None:
+        """Give the receive engine the virtual channel of the collective in force."""
+        if self._parameters.virtual_channels == 1:
+            wiring.connect(m, link.o[0], receive.i)
+            return
+        with m.Switch(self.common.sequence[0]):
+            for channel in range(2):
+                with m.Case(channel):
+                    mine, other = link.o[channel], link.o[1 - channel]
+                    m.d.comb += [
+                        receive.i.valid.eq(mine.valid),
+                        receive.i.payload.eq(mine.payload),
+                        mine.ready.eq(receive.i.ready),
+                        receive.overtaken.eq(other.valid & ~mine.valid),
+                    ]

@@ -33,7 +33,9 @@ class ReceiveEngine(wiring.Component):
     peer
         Rank at the other end.
     i : stream of `body_layout`
-        From the link.
+        From the link, the virtual channel of the collective in force.
+    overtaken
+        Nothing is at `i`, and a flit of another virtual channel is there.
     write : `WritePort`
         To the chip's buffers.
     operand : `OperandPort`
@@ -41,19 +43,20 @@ class ReceiveEngine(wiring.Component):
     idle
         Nothing left to receive.
     error
-        `EngineError` of the flit at `i`, which then is not taken.
+        `EngineError` of the flit at `i`, which then is not taken, or of what has overtaken it.
 
     *Timing*: one clock per head; data pass through in the clock in which they are at `i`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, channels: int) -> None:
         super().__init__(
             {
                 "launch": In(1),
                 "incoming": In(LINK_LAYOUT),
                 "common": In(COMMON_LAYOUT),
                 "peer": In(RANK_BITS),
-                "i": In(stream.Signature(body_layout(512))),
+                "i": In(stream.Signature(body_layout(512, channels))),
+                "overtaken": In(1),
                 "write": Out(WritePort()),
                 "operand": Out(OperandPort()),
                 "idle": Out(1),
@@ -109,6 +112,11 @@ class ReceiveEngine(wiring.Component):
         """Name what is wrong with the flit at `i`."""
         head = Signal(HEAD_LAYOUT)
         m.d.comb += head.eq(self.i.payload.payload[: HEAD_LAYOUT.size])
+        # A link delivers in order: what the peer has sent of this message would be here already.
+        with m.If(self.overtaken & (state == MessageState.HEAD)):
+            m.d.comb += self.error.eq(EngineError.SEQUENCE_ID)
+        with m.If(self.overtaken & (state == MessageState.BODY)):
+            m.d.comb += self.error.eq(EngineError.FRAMING)
         with m.If(self.i.valid & (state == MessageState.BODY) & self.i.payload.head):
             m.d.comb += self.error.eq(EngineError.FRAMING)
         with m.If(self.i.valid & (state == MessageState.HEAD)):

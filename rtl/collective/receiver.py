@@ -1,7 +1,7 @@
 """Receiver of a link: order, acknowledgement, and the receive buffer."""
 
-from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -19,9 +19,9 @@ class ReceiveBuffer(wiring.Component):
     rule it out.
     """
 
-    def __init__(self, depth: int, payload_bits: int) -> None:
+    def __init__(self, depth: int, body: data.StructLayout) -> None:
         self._depth = depth
-        self._body = body_layout(payload_bits)
+        self._body = body
         super().__init__(
             {
                 "write": In(1),
@@ -64,8 +64,8 @@ class Receiver(wiring.Component):
     -------
     flit, good
         Receiver stage 1: a flit and whether its CRC was right.
-    o : stream of `body_layout`
-        Accepted flits.
+    o[channel] : stream of `body_layout`
+        Accepted flits of each virtual channel.
     alive, up
         State of the link.
     ack_valid, ack
@@ -83,17 +83,18 @@ class Receiver(wiring.Component):
     def __init__(self, parameters: LinkParameters, payload_bits: int = 512) -> None:
         self._parameters = parameters
         self._payload_bits = payload_bits
-        bits = parameters.sequence_bits
+        bits, channels = parameters.sequence_bits, parameters.virtual_channels
+        body = body_layout(payload_bits, channels)
         super().__init__(
             {
-                "flit": In(flit_layout(bits, payload_bits)),
+                "flit": In(flit_layout(bits, payload_bits, channels)),
                 "good": In(1),
-                "o": Out(stream.Signature(body_layout(payload_bits))),
+                "o": Out(stream.Signature(body)).array(channels),
                 "alive": In(1),
                 "up": In(1),
                 "ack_valid": Out(1),
-                "ack": Out(report_layout(bits)),
-                "report": Out(report_layout(bits)),
+                "ack": Out(report_layout(bits, channels)),
+                "report": Out(report_layout(bits, channels)),
                 "forced": Out(1),
                 "some": Out(1),
                 "reported": In(1),
@@ -106,7 +107,7 @@ class Receiver(wiring.Component):
             }
         )
         self.accept = Signal()
-        self.buffer = ReceiveBuffer(parameters.receive_depth, payload_bits)
+        self.buffers = [ReceiveBuffer(parameters.receive_depth, body) for _ in range(channels)]
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -118,9 +119,7 @@ class Receiver(wiring.Component):
         heard = Signal()
         answer = Signal()
         silence = Signal(range(p.silence_limit + 1))
-        m.submodules.buffer = buffer = self.buffer
-        m.submodules.credits = credits = ReceiveCredits(bits, p.receive_depth)
-
+        freed = self._buffers(m)
         good, control, initial, body = Signal(), Signal(), Signal(), Signal()
         behind = Signal(bits)
         m.d.comb += [
@@ -136,24 +135,17 @@ class Receiver(wiring.Component):
             self.ack_valid.eq(control | initial),
             self.ack.eq(flit.report),
             self.heard_peer.eq(control | body | (initial & flit.report.heard)),
-            buffer.write.eq(self.accept),
-            buffer.data.payload.eq(flit.payload),
-            buffer.data.head.eq(flit.kind == Kind.HEAD),
-            credits.freed.eq(buffer.o.valid & buffer.o.ready),
-            credits.reported.eq(self.reported),
             self.silent.eq(silence == p.silence_limit),
             self.report.ack.eq(expected),
             self.report.heard.eq(heard),
-            self.report.limit.eq(credits.limit),
             self.forced.eq(
                 self.report.nak
                 | answer
                 | (accepted >= p.report_interval)
-                | (credits.news >= p.report_interval)
+                | (freed >= p.report_interval)
             ),
-            self.some.eq((accepted != 0) | (credits.news != 0)),
+            self.some.eq((accepted != 0) | (freed != 0)),
         ]
-        wiring.connect(m, buffer.o, wiring.flipped(self.o))
         news = self.accept | self.duplicate
         m.d.sync += [
             expected.eq(expected + self.accept),
@@ -164,6 +156,27 @@ class Receiver(wiring.Component):
         ]
         self._naks(m)
         return m
+
+    def _buffers(self, m: Module) -> Value:
+        """Buffer and credits of every channel; returns the flits freed since the last report."""
+        p = self._parameters
+        freed = []
+        for channel, buffer in enumerate(self.buffers):
+            m.submodules[f"buffer_{channel}"] = buffer
+            credits = ReceiveCredits(p.sequence_bits, p.receive_depth)
+            m.submodules[f"credits_{channel}"] = credits
+            m.d.comb += [
+                buffer.write.eq(self.accept & (self.flit.channel == channel)),
+                buffer.data.payload.eq(self.flit.payload),
+                buffer.data.head.eq(self.flit.kind == Kind.HEAD),
+                buffer.data.channel.eq(self.flit.channel),
+                credits.freed.eq(buffer.o.valid & buffer.o.ready),
+                credits.reported.eq(self.reported),
+                self.report.limit[channel].eq(credits.limit),
+            ]
+            wiring.connect(m, buffer.o, wiring.flipped(self.o[channel]))
+            freed.append(credits.news)
+        return sum(freed[1:], freed[0])
 
     def _naks(self, m: Module) -> None:
         """One negative acknowledgement per loss, again only after the hold time."""

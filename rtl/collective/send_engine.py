@@ -49,7 +49,7 @@ class SendEngine(wiring.Component):
     *Timing*: the head is offered in the clock after `launch`, then one flit per clock.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, channels: int) -> None:
         super().__init__(
             {
                 "launch": In(1),
@@ -58,7 +58,7 @@ class SendEngine(wiring.Component):
                 "rank": In(RANK_BITS),
                 "written": In(LINE_BITS),
                 "read": Out(ReadPort()),
-                "o": Out(stream.Signature(body_layout(512))),
+                "o": Out(stream.Signature(body_layout(512, channels))),
                 "idle": Out(1),
             }
         )
@@ -87,6 +87,8 @@ class SendEngine(wiring.Component):
             head.length.eq(length),
             self.o.valid.eq((state == MessageState.HEAD) | held & (state == MessageState.BODY)),
             self.o.payload.head.eq(state == MessageState.HEAD),
+            # The collective's virtual channel; the field has no bit where there is but one.
+            self.o.payload.channel.eq(self.common.sequence),
             self.o.payload.payload.eq(
                 Mux(state == MessageState.HEAD, head.as_value(), self.read.data)
             ),

@@ -7,12 +7,14 @@ from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.collective import Kind, LinkParameters
 from recspeed.rtl.collective.credits import TransmitCredits
-from recspeed.rtl.collective.framing import flit_layout, report_layout
+from recspeed.rtl.collective.framing import channel_bits, flit_layout, report_layout
 
 
-def body_layout(payload_bits: int) -> data.StructLayout:
-    """A flit as the engines see it: `head` marks HEAD, else it is DATA."""
-    return data.StructLayout({"payload": payload_bits, "head": 1})
+def body_layout(payload_bits: int, channels: int) -> data.StructLayout:
+    """A flit as the engines see it: `head` marks HEAD, else it is DATA; `channel` it travels on."""
+    return data.StructLayout(
+        {"payload": payload_bits, "head": 1, "channel": channel_bits(channels)}
+    )
 
 
 class Transmitter(wiring.Component):
@@ -43,19 +45,20 @@ class Transmitter(wiring.Component):
     def __init__(self, parameters: LinkParameters, payload_bits: int = 512) -> None:
         self._parameters = parameters
         self._payload_bits = payload_bits
-        bits = parameters.sequence_bits
+        bits, channels = parameters.sequence_bits, parameters.virtual_channels
+        self._body = body_layout(payload_bits, channels)
         super().__init__(
             {
-                "i": In(stream.Signature(body_layout(payload_bits))),
-                "flit": Out(flit_layout(bits, payload_bits)),
+                "i": In(stream.Signature(self._body)),
+                "flit": Out(flit_layout(bits, payload_bits, channels)),
                 "start": In(1),
                 "up": In(1),
-                "report": In(report_layout(bits)),
+                "report": In(report_layout(bits, channels)),
                 "forced": In(1),
                 "some": In(1),
                 "reported": Out(1),
                 "ack_valid": In(1),
-                "ack": In(report_layout(bits)),
+                "ack": In(report_layout(bits, channels)),
                 "exhausted": Out(1),
                 "sent": Out(1),
                 "replayed": Out(1),
@@ -76,15 +79,9 @@ class Transmitter(wiring.Component):
         since_control = Signal(range(p.status_interval + 1))
         start_timer = Signal(range(p.start_interval))
 
-        m.submodules.credits = credits = TransmitCredits(bits)
-        m.d.comb += [
-            credits.update.eq(self.ack_valid),
-            credits.limit.eq(self.ack.limit),
-            credits.next.eq(next_),
-        ]
-
         forced = Signal()
         window = Signal()
+        credit = self._credit(m, next_)
         initial = Signal()
         outstanding = Signal(bits)
         m.d.comb += [
@@ -98,7 +95,7 @@ class Transmitter(wiring.Component):
                 m.d.comb += self.controlled.eq(1)
             with m.Elif(replaying):
                 m.d.comb += self.replayed.eq(1)
-            with m.Elif(self.i.valid & window & credits.available):
+            with m.Elif(self.i.valid & window & credit):
                 m.d.comb += self.sent.eq(1)
             with m.Elif(self.some):
                 m.d.comb += self.controlled.eq(1)
@@ -111,11 +108,32 @@ class Transmitter(wiring.Component):
         self._replay(m, next_, acked, cursor, replaying, outstanding)
         return m
 
+    def _credit(self, m: Module, next_: Signal) -> Signal:
+        """Whether the channel of the offered flit has credit."""
+        bits, channels = self._parameters.sequence_bits, self._parameters.virtual_channels
+        available = Signal(channels)
+        for channel in range(channels):
+            sent = next_
+            if channels > 1:
+                sent = Signal(bits, name=f"sent_{channel}")
+                mine = self.i.payload.channel == channel
+                m.d.sync += sent.eq(sent + (self.sent & mine))
+            m.submodules[f"credits_{channel}"] = credits = TransmitCredits(bits)
+            m.d.comb += [
+                credits.update.eq(self.ack_valid),
+                credits.limit.eq(self.ack.limit[channel]),
+                credits.next.eq(sent),
+                available[channel].eq(credits.available),
+            ]
+        credit = Signal()
+        m.d.comb += credit.eq(available.bit_select(self.i.payload.channel, 1))
+        return credit
+
     def _output(self, m: Module, next_: Signal, cursor: Signal, initial: Signal) -> None:
         """Store new flits, and register the choice; a replayed flit comes from the memory."""
         p = self._parameters
         address_bits = (p.replay_depth - 1).bit_length()
-        body = body_layout(self._payload_bits)
+        body = self._body
         m.submodules.replay_memory = memory = Memory(shape=body, depth=p.replay_depth, init=[])
         write = memory.write_port()
         read = memory.read_port()
@@ -152,6 +170,7 @@ class Transmitter(wiring.Component):
             m.d.sync += kind.eq(Kind.INIT)
         m.d.comb += [
             self.flit.kind.eq(Mux(from_memory, Mux(read.data.head, Kind.HEAD, Kind.DATA), kind)),
+            self.flit.channel.eq(Mux(from_memory, read.data.channel, new.channel)),
             self.flit.sequence.eq(sequence),
             self.flit.payload.eq(Mux(from_memory, read.data.payload, new.payload)),
             self.flit.report.eq(report),

@@ -14,13 +14,18 @@ from recspeed.models.chip.channel import simulate_channel
 from recspeed.models.spec.engine import EngineParameters, RunSettings
 from recspeed.models.spec.memory import MemoryPreset, memory_preset
 from recspeed.rtl.verilog import generate
-from recspeed.scripts.console import out, progress
+from recspeed.scripts.collective_bench import measure_speed as measure_collectives
+from recspeed.scripts.collective_bench import speed_table as collective_table
+from recspeed.scripts.collective_figures import bandwidth_table as collective_bandwidth_table
+from recspeed.scripts.collective_figures import error_table, latency_table
+from recspeed.scripts.console import UserError, out, progress
 from recspeed.scripts.workload import uniform_run
 from recspeed.tb import toolchain
 from recspeed.tb.channel import TOPLEVEL, build_channel, simulate_channels
 from recspeed.tb.harness.channel_harness import PEERS, ChannelHarness
 
 EXAMPLE = "Example: recspeed bench --memory hbm2-2000"
+BLOCKS = ("memory_channel", "collective")
 
 
 @dataclass(frozen=True)
@@ -83,13 +88,38 @@ def bandwidth_table(preset: MemoryPreset, lookups: int, seed: int) -> Table:
 
 
 def bench(
+    block: Annotated[str, typer.Option(help=f"{', '.join(BLOCKS)}, or all")] = "all",
     memory: Annotated[str, typer.Option(help="memory preset, or a .toml file")] = "hbm2-2000",
     lookups: Annotated[int, typer.Option(min=800, help="lookups of each run")] = 200_000,
     seed: Annotated[int, typer.Option(min=0)] = 0,
-    build: Annotated[bool, typer.Option(help="also time a build without the cache")] = True,
+    build: Annotated[
+        bool, typer.Option(help="also time a build without the cache; of collectives, all RTL")
+    ] = True,
 ) -> None:
     """Measure simulation speed, build time, and the fraction of pin rate and bound."""
-    preset = memory_preset(memory)
+    if block not in (*BLOCKS, "all"):
+        raise UserError(f"--block: unknown block '{block}': expected {', '.join(BLOCKS)} or all")
+    if block in ("memory_channel", "all"):
+        _bench_channel(memory_preset(memory), lookups, seed, build)
+    if block in ("collective", "all"):
+        _bench_collectives(build)
+
+
+def _bench_collectives(build: bool) -> None:
+    """Print the collective engine's figures and, with `build`, the speed of its RTL."""
+    tables = (latency_table, collective_bandwidth_table, error_table)
+    with progress() as bar:
+        task = bar.add_task("bench of collectives", total=len(tables) + build)
+        for table in tables:
+            out.print(table())
+            bar.advance(task)
+        if build:
+            out.print(collective_table(measure_collectives(build_anew=True)))
+            bar.advance(task)
+
+
+def _bench_channel(preset: MemoryPreset, lookups: int, seed: int, build: bool) -> None:
+    """Measure a memory channel and print its tables."""
     with progress() as bar:
         task = bar.add_task("bench", total=3)
         speed = measure_speed(preset, lookups, seed)

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from recspeed.models.collective.topologies import Topology
 from recspeed.models.spec.collective import (
     MAXIMUM_CHIPS,
     MINIMUM_CHIPS,
@@ -21,10 +22,24 @@ from recspeed.models.spec.collective import (
 )
 from recspeed.models.spec.collective_run import Collective
 from recspeed.models.spec.toml import describe
-from recspeed.scripts.collective_runs import Result, equal_collective, make_job, run_job
+from recspeed.scripts.collective_runs import (
+    Job,
+    Result,
+    equal_collective,
+    error_free_cycles,
+    make_job,
+    other_topologies,
+    run_job,
+)
 from recspeed.scripts.console import UserError, out, progress, whole_file
 from recspeed.scripts.options import Engine, SeedOption, engines, numbers
-from recspeed.scripts.reports.collective_plot import collective_png
+from recspeed.scripts.reports.collective_plot import (
+    PAPER_LATENCY_NANOSECONDS,
+    TOPOLOGIES,
+    collective_png,
+    paper_nanoseconds,
+    slice_bytes,
+)
 
 EXAMPLE = (
     "Example: recspeed collective --op all_to_all --chips 16 --bytes 160000 "
@@ -34,6 +49,7 @@ MAXIMUM_BYTES = 1 << 26
 """Bytes per chip: 1 MB for each of 16 peers, and then some."""
 
 SWEEP_BYTES = tuple(1 << power for power in range(6, 21, 2))
+FILE_COLUMNS = 100
 SWEEP_CHIPS = (2, 4, 6, 8, 16)
 
 
@@ -54,9 +70,10 @@ class WireName(StrEnum):
     EXACT = "exact"
 
 
-def _parameters(chips: int, latency: float) -> CollectiveParameters:
+def _parameters(chips: int, latency: float, channels: int) -> CollectiveParameters:
+    values = {"chips": chips, "latency_nanoseconds": latency, "virtual_channels": channels}
     try:
-        return CollectiveParameters(chips=chips, latency_nanoseconds=latency)
+        return CollectiveParameters.model_validate(values)
     except ValidationError as error:
         raise UserError(describe(error, "--chips, --latency")) from None
 
@@ -84,11 +101,12 @@ def _per_peer(path: Path, operation: Operation, chips: int, wire: WireFormat) ->
             f"--per-peer {path}: expected {expected} line(s) of {chips} sizes for "
             f"{operation.name.lower()} on {chips} chips"
         )
-    lengths = np.array(sizes, np.int64)
-    if lengths.min() < 0 or lengths.sum(axis=1).max() > MAXIMUM_BYTES:
+    # As Python's integers: a size may be too large for any of NumPy's.
+    if any(min(row) < 0 or sum(row) > MAXIMUM_BYTES for row in sizes):
         raise UserError(
             f"--per-peer {path}: expected sizes from 0 up, at most {MAXIMUM_BYTES} bytes per chip"
         )
+    lengths = np.array(sizes, np.int64)
     if operation.reduces:
         if (lengths % 2).any():
             raise UserError(f"--per-peer {path}: FP16 elements take 2 bytes; expected even sizes")
@@ -140,6 +158,48 @@ def _show(results: Sequence[Result]) -> None:
             f"{one.flits_replayed:,}",
         )
         table.add_row(*values[: len(table.columns)])
+    # A file has no width that rows would have to be cut to.
+    out.print(table, width=None if out.is_terminal else FILE_COLUMNS)
+
+
+def _show_share(job: Job, result: Result, error_rate: float) -> None:
+    """What is left of the error-free throughput, and what go-back-N can leave of it."""
+    link = job.parameters.link
+    if result.cycles == 0:
+        return
+    out.print(
+        f"{error_free_cycles(job) / result.cycles:.1%} of the error-free throughput on the slowest "
+        f"link; go-back-N leaves {link.go_back_n_share(error_rate):.1%} on average: "
+        f"1 / (1 + {error_rate:g} x {link.replay_clocks} flits of a round trip)",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+def _compare(results: Sequence[Result]) -> None:
+    """Direct links, ring, switch and the paper's model, for the largest number of chips."""
+    most = max(one.chips for one in results)
+    kept = [one for one in results if one.chips == most and one.engine != Engine.BOUND]
+    if not any(one.topology == Topology.DIRECT for one in kept):
+        return
+    table = Table(
+        title=f"{results[0].op}, {most} chips, golden models: ns",
+        title_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("bytes/peer", justify="right", no_wrap=True)
+    for topology in Topology:
+        table.add_column(TOPOLOGIES[topology], justify="right")
+    table.add_column(f"paper, {PAPER_LATENCY_NANOSECONDS:g} ns + V/BW", justify="right")
+    for size in sorted({slice_bytes(one) for one in kept}):
+        times = {one.topology: one.nanoseconds for one in kept if slice_bytes(one) == size}
+        paper = paper_nanoseconds(Operation[results[0].op.upper()], most, size)
+        table.add_row(
+            f"{size:,}",
+            *(f"{times[topology.value]:,.1f}" for topology in Topology),
+            f"{paper:,.1f}",
+        )
     out.print(table)
 
 
@@ -149,6 +209,7 @@ def _sweep(
     chip_counts: Sequence[int],
     chosen: Sequence[Engine],
     latency: float,
+    channels: int,
     seed: int,
     path: Path,
 ) -> None:
@@ -158,19 +219,20 @@ def _sweep(
         with progress() as bar:
             task = bar.add_task("sweep", total=len(chip_counts) * len(SWEEP_BYTES))
             for chips in chip_counts:
-                parameters = _parameters(chips, latency)
+                parameters = _parameters(chips, latency, channels)
                 for size in SWEEP_BYTES:
                     held = size if operation == Operation.ALL_GATHER else size * chips
                     item = equal_collective(operation, chips, held, wire)
                     job = make_job(parameters, item, held, seed=seed)
-                    results += run_job(job, chosen)[0]
+                    results += run_job(job, chosen)[0] + other_topologies(job, size)
                     bar.advance(task)
     finally:
         if results:
             _write(path, results)
     with whole_file(path.with_suffix(".png")) as temporary:
         temporary.write_bytes(collective_png(operation, results, latency))
-    _show(results)
+    _show([one for one in results if one.topology == Topology.DIRECT])
+    _compare(results)
     out.print(f"{path} and {path.with_suffix('.png')}", soft_wrap=True, highlight=False)
 
 
@@ -205,6 +267,10 @@ def collective_command(
     latency: Annotated[
         float, typer.Option(min=0.1, max=1000, help="SerDes, FEC and wire, one way, in ns.")
     ] = 60.0,
+    virtual_channels: Annotated[
+        int,
+        typer.Option(min=1, max=2, help="Virtual channels of a link, each with its own credit."),
+    ] = 1,
     error_rate: Annotated[
         float, typer.Option(min=0, max=0.5, help="Share of flits that get bit errors.")
     ] = 0.0,
@@ -232,7 +298,7 @@ def collective_command(
             raise UserError("--sweep: chooses sizes itself; expected no --bytes, --per-peer, "
                             "--dump, --error-rate or --skew")  # fmt: skip
         counts = SWEEP_CHIPS if chips == "16" else numbers(chips, "--chips", MINIMUM_CHIPS)
-        _sweep(operation, wire_format, counts, chosen, latency, seed, out_path)
+        _sweep(operation, wire_format, counts, chosen, latency, virtual_channels, seed, out_path)
         return
     if not chips.isdigit() or not MINIMUM_CHIPS <= int(chips) <= MAXIMUM_CHIPS:
         raise UserError(f"--chips {chips}: expected {MINIMUM_CHIPS} to {MAXIMUM_CHIPS}")
@@ -240,7 +306,7 @@ def collective_command(
         raise UserError("--bytes: missing; expected the bytes that each chip holds, or --per-peer")
     if dump is not None and chosen == [Engine.BOUND]:
         raise UserError("--dump: the bound delivers nothing; expected --engine golden or rtl")
-    parameters = _parameters(int(chips), latency)
+    parameters = _parameters(int(chips), latency, virtual_channels)
     if per_peer is not None:
         item = _per_peer(per_peer, operation, parameters.chips, wire_format)
         held = _held(item)
@@ -259,3 +325,6 @@ def collective_command(
         _dump(dump, "out", outputs)
     _write(out_path, results)
     _show(results)
+    measured = [one for one in results if one.engine != Engine.BOUND]
+    if error_rate and measured:
+        _show_share(job, measured[-1], error_rate)

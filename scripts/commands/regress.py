@@ -1,9 +1,10 @@
 """`recspeed regress`: the long comparison of RTL, golden model and JEDEC's rules."""
 
 import os
+import signal
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Annotated
 
@@ -47,6 +48,36 @@ def plan(block: str, random: int, mixes: int, collectives: int, seed: int) -> li
     return cases
 
 
+class Worker:
+    """State of a worker process: it stops at once, with its simulator, and takes no more work."""
+
+    busy = False
+    stopped = False
+
+    @classmethod
+    def prepare(cls) -> None:
+        """Called once in each worker. Between batches nobody would catch what a signal raises."""
+
+        def stop(_number: int, _frame: object) -> None:
+            cls.stopped = True
+            if cls.busy:
+                raise KeyboardInterrupt
+
+        signal.signal(signal.SIGTERM, stop)
+        signal.signal(signal.SIGINT, stop)
+
+    @classmethod
+    def run(cls, batch: Sequence[AnyCase]) -> list[Verdict]:
+        """Run a batch, or nothing when this worker was told to stop."""
+        if cls.stopped:
+            return []
+        try:
+            cls.busy = True
+            return run_any(batch)
+        finally:
+            cls.busy = False
+
+
 def run_any(batch: Sequence[AnyCase]) -> list[Verdict]:
     """Run a batch of cases of one build, of whatever block."""
     if isinstance(batch[0], Case):
@@ -67,13 +98,18 @@ def record_any(case: AnyCase, path: Path) -> None:
 def run_all(cases: Sequence[AnyCase], jobs: int, verdicts: list[Verdict]) -> None:
     """Run `cases` in `jobs` processes; `verdicts` grows as batches finish."""
     work = batches(cases, BATCH)
-    pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+    spawn = get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, mp_context=spawn, initializer=Worker.prepare)
     try:
         with progress() as bar:
             task = bar.add_task("regression", total=len(cases))
-            for future in as_completed([pool.submit(run_any, batch) for batch in work]):
+            for future in as_completed([pool.submit(Worker.run, batch) for batch in work]):
                 verdicts += future.result()
                 bar.advance(task, len(future.result()))
+    except BaseException:
+        for worker in active_children():
+            worker.terminate()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
@@ -120,7 +156,7 @@ def regress(
 ) -> None:
     """Compare RTL and golden model bit for bit and clock for clock, and check every command.
 
-    Interrupted, it still reports what was finished. Exit code 1 if a run failed.
+    Interrupted or terminated, it still reports what was finished. Exit code 1 if a run failed.
     """
     if block not in (*BLOCKS, "all"):
         raise UserError(f"--block: unknown block '{block}': expected {', '.join(BLOCKS)} or all")

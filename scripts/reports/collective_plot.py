@@ -6,7 +6,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from recspeed.models.collective.topologies import Topology, bound_nanoseconds
+from recspeed.models.collective.topologies import Topology
 from recspeed.models.spec.collective import CollectiveParameters, Operation
 from recspeed.scripts.collective_runs import BUS_FACTOR, Result
 from recspeed.scripts.options import Engine
@@ -18,6 +18,17 @@ LINES = {
     Engine.RTL: {"linestyle": "none", "marker": "o", "markersize": 9},
 }
 NAMES = {Engine.RTL: "RTL", Engine.GOLDEN: "golden model", Engine.BOUND: "bound"}
+TOPOLOGIES = {
+    Topology.DIRECT: "direct links",
+    Topology.RING: "ring",
+    Topology.RING_STEPS: "ring in steps",
+    Topology.SWITCH: "switch",
+}
+OTHERS = {
+    Topology.RING: {"linestyle": (0, (1, 1)), "linewidth": 1.8},
+    Topology.RING_STEPS: {"linestyle": (0, (4, 2)), "linewidth": 1.2},
+    Topology.SWITCH: {"linestyle": (0, (3, 1, 1, 1)), "linewidth": 1.8},
+}
 PAPER_LATENCY_NANOSECONDS = 1000.0
 """The paper's assumption for every collective (Table XIV)."""
 
@@ -75,7 +86,10 @@ def collective_png(operation: Operation, results: Sequence[Result], latency: flo
                 points = sorted(
                     (slice_bytes(one), one)
                     for one in results
-                    if one.chips == chips and one.engine == engine and one.cycles
+                    if one.topology == Topology.DIRECT
+                    and one.chips == chips
+                    and one.engine == engine
+                    and one.cycles
                 )
                 if not points:
                     continue
@@ -83,7 +97,7 @@ def collective_png(operation: Operation, results: Sequence[Result], latency: flo
                 colour = colours[chips]
                 rate.plot(where, [one.bus_bandwidth for _, one in points], color=colour, **style)
                 time.plot(where, [one.nanoseconds for _, one in points], color=colour, **style)
-        _others(rate, time, operation, max(chip_counts), sizes, latency)
+        _others(rate, time, operation, results, sizes)
         _axes(rate, sizes, "Bus bandwidth", "GB/s per chip")
         _axes(time, sizes, "Time", "ns")
         rate.set_ylim(0, 1040)
@@ -93,24 +107,20 @@ def collective_png(operation: Operation, results: Sequence[Result], latency: flo
 
 
 def _others(
-    rate: Axes, time: Axes, operation: Operation, chips: int, sizes: Sequence[int], latency: float
+    rate: Axes, time: Axes, operation: Operation, results: Sequence[Result], sizes: Sequence[int]
 ) -> None:
-    """Ring, switch and the paper's model, for the largest number of chips."""
-    parameters = CollectiveParameters(chips=chips, latency_nanoseconds=latency)
-    for topology, style in ((Topology.RING, (0, (1, 1))), (Topology.SWITCH, (0, (3, 1, 1, 1)))):
-        times = [bound_nanoseconds(topology, operation, size, parameters) for size in sizes]
-        rates = [
-            _bus_bandwidth(operation, chips, size, ns)
-            for size, ns in zip(sizes, times, strict=True)
-        ]
-        rate.plot(sizes, rates, color=INK, linestyle=style, linewidth=1.6)
-        time.plot(sizes, times, color=INK, linestyle=style, linewidth=1.6)
-    phases = BUS_FACTOR[operation]
-    times = [
-        PAPER_LATENCY_NANOSECONDS
-        + phases * size * (chips - 1) / parameters.chip_gigabytes_per_second
-        for size in sizes
-    ]
+    """Ring and switch by their golden models, and the paper's model, on the most chips."""
+    chips = max(one.chips for one in results)
+    for topology, style in OTHERS.items():
+        points = sorted(
+            (slice_bytes(one), one)
+            for one in results
+            if one.topology == topology and one.chips == chips
+        )
+        where = [size for size, _ in points]
+        rate.plot(where, [one.bus_bandwidth for _, one in points], color=INK, **style)
+        time.plot(where, [one.nanoseconds for _, one in points], color=INK, **style)
+    times = [paper_nanoseconds(operation, chips, size) for size in sizes]
     rates = [
         _bus_bandwidth(operation, chips, size, ns) for size, ns in zip(sizes, times, strict=True)
     ]
@@ -118,22 +128,28 @@ def _others(
     time.plot(sizes, times, color=MUTED, linestyle="-", linewidth=1.2)
 
 
+def paper_nanoseconds(operation: Operation, chips: int, size: int) -> float:
+    """The paper's time of a collective of `size` bytes per peer: latency plus transfer."""
+    bandwidth = CollectiveParameters(chips=chips).chip_gigabytes_per_second
+    return PAPER_LATENCY_NANOSECONDS + BUS_FACTOR[operation] * size * (chips - 1) / bandwidth
+
+
 def _legend(drawn, colours: dict[int, str], results: Sequence[Result], most: int) -> None:
-    used = {one.engine for one in results}
+    used = {one.engine for one in results if one.topology == Topology.DIRECT}
     handles = [
         Line2D([], [], color=colour, linewidth=4, label=f"{chips} chips")
         for chips, colour in colours.items()
     ]
     handles += [
-        Line2D([], [], color=INK, label=NAMES[engine], **style)
+        Line2D([], [], color=INK, label=f"direct: {NAMES[engine]}", **style)
         for engine, style in LINES.items()
         if engine.value in used
     ]
     handles += [
-        Line2D([], [], color=INK, linestyle=(0, (1, 1)), label=f"ring, {most} chips (bound)"),
-        Line2D(
-            [], [], color=INK, linestyle=(0, (3, 1, 1, 1)), label=f"switch, {most} chips (bound)"
-        ),
-        Line2D([], [], color=MUTED, linewidth=1.2, label=f"paper: 1 us + V/BW, {most} chips"),
+        Line2D([], [], color=INK, label=f"{TOPOLOGIES[topology]}, {most} chips", **style)
+        for topology, style in OTHERS.items()
     ]
+    handles.append(
+        Line2D([], [], color=MUTED, linewidth=1.2, label=f"paper: 1 us + V/BW, {most} chips")
+    )
     drawn.legend(handles=handles, loc="lower center", ncols=6, frameon=False, fontsize=12)

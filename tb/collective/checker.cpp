@@ -20,14 +20,21 @@ enum Kind { kIdle = 0, kData = 1, kHead = 2, kControl = 3, kInit = 4 };
 
 using Flit = std::array<uint8_t, kFlitBytes>;
 
+// One virtual channel of a direction.
+struct Channel {
+    int64_t next = 0;        // new flits that its sender has sent
+    int64_t limit = 0;       // credit in reports that reached the sender
+    int64_t told_ack = 0;    // flits that the last report of its receiver acknowledges, as sent
+    int64_t told_limit = 0;  // credit in that report
+};
+
 // One direction, in totals that never wrap.
 struct Direction {
     int64_t next = 0;       // new flits that its sender has sent
     int64_t acked = 0;      // of these, acknowledged in reports that reached the sender
-    int64_t limit = 0;      // credit in reports that reached the sender
     int64_t delivered = 0;  // flits that arrived good and in order
     int64_t told_ack = 0;   // last report of its receiver, as sent
-    int64_t told_limit = 0;
+    std::array<Channel, 2> channels;
     std::map<int64_t, Flit> unacked;
     std::map<int64_t, Flit> just_acked;  // by the report that arrived in clock `acked_at`
     int64_t acked_at = 0;
@@ -36,6 +43,7 @@ struct Direction {
 std::map<int, Direction> directions;
 int64_t replay_depth = 0;
 int64_t receive_depth = 0;
+int channels = 1;
 int reports = 0;
 
 void violate(int id, int64_t cycle, const std::string &law) {
@@ -68,15 +76,19 @@ int64_t unwrap(int64_t number, int64_t around, int64_t behind = kNumbers / 2) {
 
 struct Fields {
     int kind;
+    size_t channel;
     int64_t sequence;
     int64_t ack;
-    int64_t limit;
+    std::array<int64_t, 2> limit;
 };
 
 Fields fields_of(const Flit &flit) {
     const int header = flit[0] | flit[1] << 8;
-    return {header & 7, header >> 4, (flit[2] | flit[3] << 8) & 0xFFF,
-            (flit[4] | flit[5] << 8) & 0xFFF};
+    return {header & 7,
+            static_cast<size_t>(header >> 3 & 1),
+            header >> 4,
+            (flit[2] | flit[3] << 8) & 0xFFF,
+            {(flit[4] | flit[5] << 8) & 0xFFF, (flit[6] | flit[7] << 8) & 0xFFF}};
 }
 
 Flit flit_of(const svBitVecVal *bits) {
@@ -89,7 +101,9 @@ void check_body(int id, int64_t cycle, const Flit &flit, const Fields &fields) {
     Direction &direction = directions[id];
     const int64_t number = unwrap(fields.sequence, direction.next);
     if (number == direction.next) {
-        if (number >= direction.limit) violate(id, cycle, "a new flit without credit");
+        Channel &channel = direction.channels[fields.channel];
+        if (channel.next >= channel.limit) violate(id, cycle, "a new flit without credit");
+        ++channel.next;
         if (number - direction.acked >= replay_depth)
             violate(id, cycle, "more flits unacknowledged than the replay buffer holds");
         direction.unacked[number] = flit;
@@ -110,14 +124,21 @@ void check_body(int id, int64_t cycle, const Flit &flit, const Fields &fields) {
 void check_report(int id, int back, int64_t cycle, const Flit &flit, const Fields &fields) {
     Direction &other = directions[back];
     const int64_t ack = unwrap(fields.ack, other.told_ack);
-    const int64_t limit = unwrap(fields.limit, other.told_limit, kNumbers / 4);
     if (ack > other.delivered) violate(id, cycle, "a flit is acknowledged that was not received");
     if (ack < other.told_ack) violate(id, cycle, "an acknowledgement goes back");
-    if (limit < other.told_limit) violate(id, cycle, "a credit goes back");
-    if (limit - ack > receive_depth) violate(id, cycle, "more credit than the receive buffer holds");
+    for (; other.told_ack < ack && other.unacked.count(other.told_ack); ++other.told_ack)
+        ++other.channels[fields_of(other.unacked[other.told_ack]).channel].told_ack;
     other.told_ack = ack;
-    other.told_limit = limit;
-    for (size_t byte = 6; byte < 66; ++byte)
+    for (size_t number = 0; number < static_cast<size_t>(channels); ++number) {
+        Channel &channel = other.channels[number];
+        const int64_t limit = unwrap(fields.limit[number], channel.told_limit, kNumbers / 4);
+        const std::string which = " of virtual channel " + std::to_string(number);
+        if (limit < channel.told_limit) violate(id, cycle, "a credit" + which + " goes back");
+        if (limit - channel.told_ack > receive_depth)
+            violate(id, cycle, "more credit" + which + " than the receive buffer holds");
+        channel.told_limit = limit;
+    }
+    for (size_t byte = channels == 1 ? 6 : 8; byte < 66; ++byte)
         if (flit[byte] != 0) {
             violate(id, cycle, "a report with reserved bits set");
             break;
@@ -126,10 +147,11 @@ void check_report(int id, int back, int64_t cycle, const Flit &flit, const Field
 
 }  // namespace
 
-void collective_checker_begin(int64_t replay, int64_t receive) {
+void collective_checker_begin(int64_t replay, int64_t receive, int count) {
     directions.clear();
     replay_depth = replay;
     receive_depth = receive;
+    channels = count;
     reports = 0;
 }
 
@@ -140,8 +162,10 @@ void collective_check_sent(int id, int back, long long cycle, const svBitVecVal 
     const Fields fields = fields_of(flit);
     if (remainder_of(flit) != 0) violate(id, cycle, "a flit is sent with a wrong CRC");
     if (fields.kind > kInit) violate(id, cycle, "a flit of an unknown kind");
-    if (flit[0] & 8) violate(id, cycle, "a virtual channel that does not exist");
-    if (fields.kind == kData || fields.kind == kHead) check_body(id, cycle, flit, fields);
+    const bool body = fields.kind == kData || fields.kind == kHead;
+    if (fields.channel >= (body ? static_cast<size_t>(channels) : 1))
+        violate(id, cycle, "a virtual channel that does not exist");
+    if (body) check_body(id, cycle, flit, fields);
     if (fields.kind == kControl || fields.kind == kInit)
         check_report(id, back, cycle, flit, fields);
 }
@@ -158,7 +182,6 @@ void collective_check_delivered(int id, int back, long long cycle, const svBitVe
     if (fields.kind == kControl || fields.kind == kInit) {
         Direction &other = directions[back];
         const int64_t ack = unwrap(fields.ack, other.acked);
-        const int64_t limit = unwrap(fields.limit, other.limit, kNumbers / 4);
         if (ack > other.acked && ack <= other.next) {
             if (cycle - other.acked_at > kReaction) other.just_acked.clear();
             const auto end = other.unacked.lower_bound(ack);
@@ -167,7 +190,11 @@ void collective_check_delivered(int id, int back, long long cycle, const svBitVe
             other.acked_at = cycle;
             other.acked = ack;
         }
-        if (limit > other.limit) other.limit = limit;
+        for (size_t number = 0; number < static_cast<size_t>(channels); ++number) {
+            Channel &channel = other.channels[number];
+            const int64_t limit = unwrap(fields.limit[number], channel.limit, kNumbers / 4);
+            if (limit > channel.limit) channel.limit = limit;
+        }
     }
 }
 }

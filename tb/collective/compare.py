@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from recspeed.models.collective.bound import bound_clocks
 from recspeed.models.collective.golden import golden_outcome, golden_output
+from recspeed.models.spec.collective import PAYLOAD_BYTES
 from recspeed.models.spec.collective_run import COUNTERS, CollectiveOutcome
 from recspeed.tb.collective.mixes import Mix
 
@@ -56,10 +57,25 @@ def compare_data(
     return faults
 
 
+def compare_rest(mix: Mix, images: Sequence[NDArray[np.uint8]]) -> list[str]:
+    """One line per rank whose buffers were written where no output is, as in a last line's tail."""
+    faults = []
+    for rank, (before, after) in enumerate(zip(mix.images, images, strict=True)):
+        changed = before != after
+        for blocks in mix.layout.outputs:
+            for line, length in blocks[rank]:
+                changed[line * PAYLOAD_BYTES : line * PAYLOAD_BYTES + length] = False
+        if changed.any():
+            place = int(np.argmax(changed))
+            faults.append(f"rank {rank}: byte {place} of the buffers is no output and was written")
+    return faults
+
+
 def judge(mix: Mix, rtl: CollectiveOutcome, images: Sequence[NDArray[np.uint8]]) -> list[str]:
     """Everything that is wrong with the RTL's result of a mix."""
     golden = golden_outcome(mix.run)
     faults = [*rtl.violations, *compare_outcomes(rtl, golden)]
     if rtl.end < 0:
         faults.append(f"the run did not end within {mix.run.limit} clocks")
-    return faults + compare_data(mix, rtl, mix.layout.extract(images))
+    faults += compare_data(mix, rtl, mix.layout.extract(images))
+    return faults + compare_rest(mix, images)

@@ -1,5 +1,6 @@
 """Writes and builds the testbench: n engines, and between and around them the parts of peers.sv."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from recspeed.models.spec.collective import LinkParameters
@@ -145,9 +146,17 @@ def top_module(chips: int, latency: int) -> str:
 
 
 def build(
-    link: LinkParameters, chips: int, folder: Path, *, waves: bool = False
+    link: LinkParameters,
+    chips: int,
+    folder: Path,
+    *,
+    waves: bool = False,
+    cache: Path | None = None,
+    further: Sequence[Path] = (),
 ) -> toolchain.Simulator:
     """Build the simulator of `chips` engines, or take it from the cache; `folder` gets the sources.
+
+    `further` are sources that the engines need besides, where a test has changed them.
 
     Raises
     ------
@@ -161,7 +170,7 @@ def build(
     top.write_text(top_module(chips, link.latency))
     return toolchain.build(
         "collective_top",
-        [HERE / "peers.sv", engine, top, HERE / "peers.cpp", HERE / "checker.cpp"],
+        [HERE / "peers.sv", engine, top, HERE / "peers.cpp", HERE / "checker.cpp", *further],
         arguments=[
             "--hierarchical",
             "--build",
@@ -172,4 +181,5 @@ def build(
             f"-I{HERE}",
         ],
         waves=waves,
+        cache=cache,
     )

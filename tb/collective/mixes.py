@@ -36,8 +36,11 @@ class Mix:
 
     @property
     def images(self) -> list[NDArray[np.uint8]]:
-        """Contents of every rank's buffers before the run."""
-        return self.layout.images(self.inputs)
+        """Contents of every rank's buffers before the run.
+
+        What is no input is random, so that a byte which is written where nothing belongs shows.
+        """
+        return self.layout.images(self.inputs, np.random.default_rng(0))
 
 
 def random_mask(rng: np.random.Generator) -> int:

@@ -1,5 +1,5 @@
 // The C++ side of peers.sv. A run is a folder `$RECSPEED_RUNS/<index>` with
-//   run.txt             "chips N", "stall CHIP RATE FROM TO", "dead WIRE FROM", "depths REPLAY RECEIVE"
+//   run.txt             "chips N", "stall CHIP RATE FROM TO", "dead WIRE FROM", "depths REPLAY RECEIVE CHANNELS"
 //   memory_R.bin        64 B lines: rank R's buffers
 //   descriptors_R.bin   records of a 64-bit clock and 2048 bits
 //   faults.bin          records as in struct Fault, sorted by wire, then by ordinal
@@ -89,8 +89,9 @@ void read_settings(const std::string &path) {
             words >> wires[static_cast<int>(number)].dead_from;
         } else if (what == "depths") {
             int64_t receive = 0;
-            words >> receive;
-            collective_checker_begin(static_cast<int64_t>(number), receive);
+            int channels = 0;
+            words >> receive >> channels;
+            collective_checker_begin(static_cast<int64_t>(number), receive, channels);
         } else {
             collective_die("unknown line in run.txt: " + line);
         }

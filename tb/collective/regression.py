@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from recspeed.models.spec.collective import CollectiveParameters, LinkParameters
 from recspeed.tb import toolchain
@@ -43,7 +44,7 @@ class Case:
         return random_mix(self.seed, self.build.link, self.build.chips, self.build.budget)
 
 
-def tiny_build(chips: int) -> Build:
+def tiny_build(chips: int, channels: Literal[1, 2] = 1) -> Build:
     """Buffers so small that credits and timeouts are felt all the time.
 
     With an odd number of chips the receive buffers are larger than the replay buffers, so that the
@@ -55,15 +56,22 @@ def tiny_build(chips: int) -> Build:
         receive_depth=32 if chips % 2 else 16,
         report_interval=4,
         status_interval=32,
+        virtual_channels=channels,
         full_rate=False,
     )
-    return Build(f"collective-tiny-{chips}", link, chips)
+    return Build(f"collective-tiny-{chips}{_suffix(channels)}", link, chips)
 
 
-def short_build(chips: int, budget: int = 1 << 15) -> Build:
+def short_build(chips: int, budget: int = 1 << 15, channels: Literal[1, 2] = 1) -> Build:
     """Full-rate links of 12 clocks."""
-    link = LinkParameters(latency=12, replay_depth=256, receive_depth=256)
-    return Build(f"collective-short-{chips}", link, chips, budget)
+    link = LinkParameters(
+        latency=12, replay_depth=256, receive_depth=256, virtual_channels=channels
+    )
+    return Build(f"collective-short-{chips}{_suffix(channels)}", link, chips, budget)
+
+
+def _suffix(channels: int) -> str:
+    return "" if channels == 1 else f"-{channels}vc"
 
 
 def preset_build(chips: int) -> Build:
@@ -78,14 +86,16 @@ def builds() -> tuple[Build, ...]:
         tiny_build(2),
         short_build(2, 1 << 20),
         tiny_build(3),
+        tiny_build(3, channels=2),
         short_build(4),
+        short_build(4, channels=2),
         tiny_build(5),
         short_build(7),
         preset_build(16),
     )
 
 
-SHARES = (0.22, 0.1, 0.22, 0.15, 0.15, 0.1, 0.06)
+SHARES = (0.2, 0.1, 0.14, 0.14, 0.1, 0.1, 0.1, 0.08, 0.04)
 """Which part of the random runs falls to each build; the large ones are slow."""
 
 

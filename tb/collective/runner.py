@@ -59,7 +59,7 @@ def _store_run(folder: Path, run: CollectiveRun, images: Images) -> None:
     folder.mkdir(parents=True)
     chips = run.chips
     lines = [
-        f"depths {run.link.replay_depth} {run.link.receive_depth}",
+        f"depths {run.link.replay_depth} {run.link.receive_depth} {run.link.virtual_channels}",
         f"chips {chips}",
         *(f"stall {chip} {s.rate} {s.begin} {s.end}" for chip, s in run.stalls.items()),
         *(f"dead {wire_number(*pair, chips)} {clock}" for pair, clock in run.dead.items()),
@@ -120,6 +120,7 @@ def run_rtl(
     *,
     scratch: Path | None = None,
     waves: Path | None = None,
+    cache: Path | None = None,
     timeout_seconds: float = 3600,
 ) -> list[tuple[CollectiveOutcome, list[NDArray[np.uint8]]]]:
     """Simulate runs that share chips and link parameters, one after the other.
@@ -132,6 +133,8 @@ def run_rtl(
         Folder for files of the simulation; a temporary one otherwise.
     waves
         File for a waveform (VCD), from a build of its own.
+    cache
+        Folder of built simulators, instead of the usual one.
 
     Returns
     -------
@@ -145,7 +148,9 @@ def run_rtl(
     with tempfile.TemporaryDirectory(prefix="recspeed-collective-") as temporary:
         folder = scratch or Path(temporary)
         first = runs[0][0]
-        simulator = build(first.link, first.chips, folder / "sources", waves=waves is not None)
+        simulator = build(
+            first.link, first.chips, folder / "sources", waves=waves is not None, cache=cache
+        )
         for index, (run, images) in enumerate(runs):
             _store_run(folder / "runs" / str(index), run, images)
         toolchain.simulate(
