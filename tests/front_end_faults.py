@@ -22,7 +22,8 @@ BEAT = "beat at entry"
 WRITTEN = "completed write at entry"
 MISSING = "write data missing in clock"
 HBM, PER_BANK, ROW_HITS = "HBM", "HBM, per-bank refresh", "HBM, row hits"
-DDR4, IDLE, GDDR6 = "DDR4", "DDR4, idle", "GDDR6"
+DDR4, NINE_LEFT, IDLE = "DDR4", "DDR4, nine bursts left", "DDR4, idle"
+GDDR6 = "GDDR6"
 OVERDUE, WRITES_ALONE = "overdue", "writes alone"
 
 Case = tuple[str, Mutant]
@@ -248,7 +249,7 @@ COUNTERS = (
 SHARED_BUS = faults(
     DramFrontEnd,
     "_schedule",
-    (DDR4, "ACT first with one burst more", "self.preset.burst_clocks{ ->  + 1})", COMMAND),
+    (NINE_LEFT, "ACT first with one burst more", "self.preset.burst_clocks{ ->  + 1})", COMMAND),
     (DDR4, "ACT first with one burst fewer", "self.preset.burst_clocks{ ->  - 1})", COMMAND),
     (DDR4, "data left of both directions", "Mux(machine.active{_of_mode -> }, mach", COMMAND),
     (

@@ -117,6 +117,19 @@ def _overdue() -> DramRun:
     return DramRun(small_hbm(), reads, writes, settings, queue_depth=4, seed=9)
 
 
+def _ddr4(seed: int) -> DramRun:
+    return mixed_run(
+        small_ddr4(),
+        60,
+        seed=seed,
+        outstanding=32,
+        write_buffer=32,
+        refresh_group=1,
+        turnaround_limit=30,
+        row_hits=2,
+    )
+
+
 def _idle() -> DramRun:
     """A trickle of reads: refresh finds both ranks idle."""
     preset = small_ddr4()
@@ -178,16 +191,8 @@ RUNS = {
         turnaround_limit=60,
         row_hits=3,
     ),
-    "DDR4": lambda: mixed_run(
-        small_ddr4(),
-        60,
-        seed=4,
-        outstanding=32,
-        write_buffer=32,
-        refresh_group=1,
-        turnaround_limit=30,
-        row_hits=2,
-    ),
+    "DDR4": lambda: _ddr4(4),
+    "DDR4, nine bursts left": lambda: _ddr4(15),
     "GDDR6": lambda: mixed_run(
         small_gddr6(),
         90,
