@@ -5,6 +5,7 @@ import numpy as np
 from recspeed.models.spec.engine import EngineParameters, Policy, RunSettings, place_tables
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.run import ALWAYS, ChannelRun, Patterns
+from recspeed.models.spec.toml import SpecificationError
 
 OUTSIDE = (-1, 2**31 - 1, 2**32 + 1, -(2**63), 2**63 - 1)
 """Indices that are out of range for every table of a random run."""
@@ -52,6 +53,8 @@ def random_run(
         (int(rng.integers(1, row_limit)), 4 * int(rng.integers(1, largest // 4 + 1)))
         for _ in range(count)
     ]
+    while not _fit(preset, shapes):
+        shapes = [(-(-rows // 2), size) for rows, size in shapes]
     policies = [Policy.CLAMP, Policy.DROP] if rng.random() < 0.7 else list(Policy)
     tables = tuple(
         table.model_copy(update={"policy": policies[rng.integers(len(policies))]})
@@ -85,6 +88,15 @@ def random_run(
         else None,
         seed=int(rng.integers(0, 1 << 62)),
     )
+
+
+def _fit(preset: MemoryPreset, shapes: list[tuple[int, int]]) -> bool:
+    """Whether tables of `(rows, bytes)` find room in a channel."""
+    try:
+        place_tables(preset, shapes)
+    except SpecificationError:
+        return False
+    return True
 
 
 def _random_lengths(rng: np.random.Generator, lookups: int) -> np.ndarray:

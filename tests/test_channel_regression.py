@@ -2,7 +2,14 @@
 
 import pytest
 
-from recspeed.tb.regression import Case, builds, random_cases, run_batch, special_cases
+from recspeed.tb.regression import (
+    Case,
+    all_cases,
+    builds,
+    random_cases,
+    run_batch,
+    special_cases,
+)
 from recspeed.tb.special_runs import SPECIAL_RUNS
 
 RANDOM_RUNS = {
@@ -57,3 +64,11 @@ def test_the_batches_are_as_many_as_promised():
         "gddr6",
     }
     assert len(SPECIAL_RUNS) >= 26
+
+
+def test_every_run_of_the_full_regression_can_be_made():
+    """Tables that a seed makes too large for a channel are made smaller, not refused."""
+    for case in all_cases(("memory_channel",), 1000, 0, FIRST_SEED):
+        if case.special is None:
+            run = case.channel_run()
+            assert run.tables[-1].base_row + run.tables[-1].row_span <= run.preset.organization.rows
