@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-from golden_runs import random_pattern, random_preset
+from golden_runs import preset_with, random_pattern, random_preset
 
 from recspeed.models.spec.dram_run import (
     REQUESTS,
@@ -12,7 +12,7 @@ from recspeed.models.spec.dram_run import (
     DramRun,
     FrontEndSettings,
 )
-from recspeed.models.spec.memory import MemoryPreset
+from recspeed.models.spec.memory import MemoryPreset, Timing
 
 
 def random_requests(
@@ -94,16 +94,6 @@ def dram_differences(one: DramResult, other: DramResult) -> list[str]:
     )
 
 
-def shares_row_bus_legally(preset: MemoryPreset) -> bool:
-    """Whether the timings keep a channel's own ACTs clear of its row commands (`activate_clocks`).
-
-    Made-up timings may not; the front-end knows of them alone (docs/dram.md).
-    """
-    clocks = preset.clocks
-    least = min(clocks.tRRD_S, clocks.tRFC, clocks.tRREFD or clocks.tRRD_S)
-    return least >= preset.organization.activate_clocks
-
-
 def random_pair(
     seed: int, requests: int = 150, *, preset: MemoryPreset | None = None, busy: bool | None = None
 ) -> tuple[DramRun, DramRun]:
@@ -133,3 +123,48 @@ def random_pair(
         ]
     first, second = (replace(run, queue_depth=depth) for run in runs)
     return first, second
+
+
+def saturated_pair(
+    preset: MemoryPreset, count: int = 300, bursts: int = 2
+) -> tuple[DramRun, DramRun]:
+    """Reads of both at random places, offered all the time."""
+    none = np.zeros(0, dtype=REQUESTS)
+    runs = [
+        DramRun(preset, random_requests(np.random.default_rng(seed), preset, count, bursts), none)
+        for seed in range(2)
+    ]
+    return runs[0], runs[1]
+
+
+def preset_of_refreshes_alone() -> MemoryPreset:
+    """Per-bank refreshes as often as tRREFD permits them: a file with such timings is refused."""
+    base = preset_with("all-refresh", tREFI=16 * 11, tRFC=100)
+    timing = base.timing.model_copy(update={"tREFI": Timing(clocks=16 * 8, source="made up")})
+    values = {name: getattr(base, name) for name in MemoryPreset.model_fields}
+    return MemoryPreset.model_construct(**values | {"timing": timing})
+
+
+def dense_pair() -> tuple[DramRun, DramRun]:
+    """Both want the row bus in every second clock, so that both lose ties."""
+    return saturated_pair(preset_with("dense-rows", tRRD_S=2, tRRD_L=2, tFAW=8), bursts=1)
+
+
+def pair_that_remembers(place: int) -> tuple[DramRun, DramRun]:
+    """A tie is lost long before its loser's next row command, which ties again.
+
+    Between them are a due refresh, and ACTs of the other one, which is pseudo channel `place`.
+    """
+    preset = preset_with("short-refresh", tREFI=56, tRFC=20, tRFCpb=20, tRREFD=2)
+    reads = np.zeros(12, dtype=REQUESTS)
+    reads["bank"] = np.arange(len(reads))
+    reads["bursts"] = 1
+    none = np.zeros(0, dtype=REQUESTS)
+
+    def run(count: int, clocks: range, refresh_group: int) -> DramRun:
+        pattern = DramPatterns(reads=sum(1 << t for t in clocks))
+        settings = FrontEndSettings(refresh_group=refresh_group)
+        return DramRun(preset, reads[:count], none, settings, patterns=pattern)
+
+    stretch, loser = run(12, range(49, 64), 0), run(2, range(46, 54, 7), 1)
+    return (loser, stretch) if place else (stretch, loser)

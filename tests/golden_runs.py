@@ -55,15 +55,16 @@ def random_preset(rng: np.random.Generator) -> MemoryPreset:
     base = str(rng.choice(sorted(ORGANIZATIONS)))
     burst = memory_preset(base).burst_clocks
     ccd_s = burst + int(rng.integers(0, 3))
-    rrd_s, wtr_s = int(rng.integers(1, 8)), int(rng.integers(1, 12))
+    taken = memory_preset(base).organization.activate_clocks
+    rrd_s, wtr_s = int(rng.integers(taken, 8)), int(rng.integers(1, 12))
     rcd, rp = int(rng.integers(1, 30)), int(rng.integers(1, 30))
     ras = rcd + int(rng.integers(0, 40))
-    rfc = int(rng.integers(1, 200))
+    rfc = int(rng.integers(taken, 200))
     cl = int(rng.integers(1, 40))
     counts = {name: int(rng.choice(some)) for name, some in ORGANIZATIONS[base].items()}
     options = {}
     if memory_preset(base).per_bank_refresh:
-        options = {"tRFCpb": int(rng.integers(1, 100)), "tRREFD": int(rng.integers(1, 20))}
+        options = {"tRFCpb": int(rng.integers(1, 100)), "tRREFD": int(rng.integers(taken, 20))}
     if rng.random() < 0.2:
         options["visit_gap"] = int(rng.integers(1, 9))
     return preset_with(

@@ -106,7 +106,7 @@ def test_two_ranks_halve_what_belongs_to_a_rank_and_share_the_buses():
         (changed("hbm2-2000", tRRD_S=2, tFAW=4, tRRD_L=2), 32, "banks", Fraction(47, 16)),
         (changed("hbm2-2000", tRRD_S=2, tFAW=14, tRRD_L=3), 32, "tFAW", Fraction(14, 4)),
         (changed("gddr6-14000", tRRD_S=1, tFAW=4, tRRD_L=1, tRC=80), 32, "banks", Fraction(80, 16)),
-        (changed("hbm2e-3000", tRC=214, tRAS=200, tRRD_S=1, tRRD_L=1, tFAW=4), 32, "banks", None),
+        (changed("hbm2e-3000", tRC=214, tRAS=200, tRRD_S=2, tRRD_L=2, tFAW=4), 32, "banks", None),
         (PRESETS["hbm2e-3000-paper"], 64, "data bus", Fraction(8)),
         (PRESETS["hbm2e-3000-paper"], 256, "data bus", Fraction(20)),
     ],

@@ -5,13 +5,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from dram_oracle import LiteralDram, hashed_word
-from dram_runs import dram_differences, random_dram_run, random_requests
-from golden_runs import ALL_PRESETS, preset_with
+from dram_runs import (
+    dram_differences,
+    preset_of_refreshes_alone,
+    random_dram_run,
+    random_requests,
+)
+from golden_runs import ALL_PRESETS
 
 from recspeed.models.dram.endless import EndlessRunError
 from recspeed.models.dram.run import simulate_dram
 from recspeed.models.spec.dram_run import REQUESTS, DramPatterns, DramRun, FrontEndSettings
-from recspeed.models.spec.memory import MemoryPreset, Timing, memory_preset
+from recspeed.models.spec.memory import memory_preset
 from recspeed.models.spec.registers import IDLE_CAUSES, Counter
 from recspeed.models.spec.run import CommandCode
 
@@ -193,10 +198,7 @@ def test_each_stream_slowed_down(name, pattern):
 
 def test_no_clock_between_per_bank_refreshes():
     """A file with such timings is refused; the golden model notices all the same."""
-    base = preset_with("all-refresh", tREFI=16 * 11, tRFC=100)
-    timing = base.timing.model_copy(update={"tREFI": Timing(clocks=16 * 8, source="made up")})
-    values = {name: getattr(base, name) for name in MemoryPreset.model_fields}
-    preset = MemoryPreset.model_construct(**values | {"timing": timing})
+    preset = preset_of_refreshes_alone()
     reads = random_requests(np.random.default_rng(1), preset, 60)
     run = DramRun(preset, reads, NONE, FrontEndSettings(per_bank=True))
     with pytest.raises(

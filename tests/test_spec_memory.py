@@ -385,6 +385,25 @@ def test_per_bank_refresh_leaves_clocks_for_activates(name, tmp_path):
         )
 
 
+@pytest.mark.parametrize("name", memory_preset_names())
+@pytest.mark.parametrize("key", ["tRRD_S", "tRFC", "tRREFD"])
+def test_row_commands_leave_an_act_its_clocks(name, key, tmp_path):
+    """Down to `activate_clocks`, and no lower; what a device does not have it need not keep."""
+    preset = memory_preset(name)
+    if not getattr(preset.clocks, key):
+        assert getattr(preset.timing, key) is None
+        return
+    taken = preset.organization.activate_clocks
+    path = edited(tmp_path, in_clocks(name, key, taken), preset=name)
+    assert getattr(memory_preset(str(path)).clocks, key) == taken
+    if taken > 1:
+        path = edited(tmp_path, in_clocks(name, key, taken - 1), preset=name)
+        assert refusal(path) == (
+            f"{key} of {taken - 1} clocks is shorter than the {taken} for which an ACT takes the "
+            "row bus (activate_clocks)"
+        )
+
+
 def test_calibrated_presets_are_those_of_the_paper():
     found = {name for name in memory_preset_names() if memory_preset(name).calibrated}
     assert found == {"hbm2-2300-paper", "hbm2e-3000-paper"}

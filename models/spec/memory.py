@@ -217,6 +217,7 @@ class MemoryPreset(BaseModel):
                 f"tCCD_R of {clocks.tCCD_R} clocks is shorter than tCCD_S of {clocks.tCCD_S}"
             )
         self._check_row_cycle()
+        self._check_row_bus()
         self._check_per_bank_refresh()
         if self.read_to_write < 1:
             raise ValueError(f"tCWL of {clocks.tCWL} is too long for tCL of {clocks.tCL}")
@@ -249,6 +250,21 @@ class MemoryPreset(BaseModel):
                 f"tRC of {float(cycle):.4g} clocks exceeds tRAS {float(parts[0]):.4g} + "
                 f"tRP {float(parts[1]):.4g} by more than rounding explains"
             )
+
+    def _check_row_bus(self) -> None:
+        """The device's own row commands leave an ACT its clocks of the bus.
+
+        An ACT is preceded by another ACT, by an all-bank or by a per-bank refresh, from which these
+        three timings count; they are all that a front-end knows of the bus (docs/dram.md).
+        """
+        taken = self.organization.activate_clocks
+        for name in ("tRRD_S", "tRFC", "tRREFD"):
+            value = getattr(self.clocks, name)
+            if value < taken and getattr(self.timing, name) is not None:
+                raise ValueError(
+                    f"{name} of {value} clocks is shorter than the {taken} for which an ACT takes "
+                    "the row bus (activate_clocks)"
+                )
 
     def _check_per_bank_refresh(self) -> None:
         clocks = self.clocks
