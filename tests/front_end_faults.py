@@ -24,7 +24,7 @@ MISSING = "write data missing in clock"
 HBM, PER_BANK, ROW_HITS = "HBM", "HBM, per-bank refresh", "HBM, row hits"
 DDR4, NINE_LEFT, IDLE = "DDR4", "DDR4, nine bursts left", "DDR4, idle"
 GDDR6 = "GDDR6"
-OVERDUE, WRITES_ALONE = "overdue", "writes alone"
+OVERDUE, OVERDUE_ROW, WRITES_ALONE = "overdue", "overdue row", "writes alone"
 
 Case = tuple[str, Mutant]
 
@@ -269,12 +269,25 @@ SHARED_BUS = faults(
     (PER_BANK, "ACT beside a REFpb", "{~refreshes.wanted &  -> }buses.row_grant", COMMAND),
 )
 
-OVERDUE_RULE = faults(
-    DramFrontEnd,
-    "_overdue",
-    (OVERDUE, "overdue rule ignored", "> {OVERDUE -> 4 * OVERDUE}", COMMAND),
-    (OVERDUE, "overdue one request late", "> OVERDUE{ ->  + 1}", COMMAND),
-    (OVERDUE, "overdue one request early", "> OVERDUE{ ->  - 1}", COMMAND),
+OVERDUE_RULE = (
+    *faults(
+        DramFrontEnd,
+        "_overdue",
+        (OVERDUE, "overdue rule ignored", "> {OVERDUE -> 4 * OVERDUE}", COMMAND),
+        (OVERDUE, "overdue one request late", "> OVERDUE{ ->  + 1}", COMMAND),
+        (OVERDUE, "overdue one request early", "> OVERDUE{ ->  - 1}", COMMAND),
+        (OVERDUE_ROW, "overdue row one request late", "> OVERDUE{ ->  + 1}", COMMAND),
+    ),
+    *faults(
+        RowScheduler,
+        "elaborate",
+        (
+            OVERDUE_ROW,
+            "rows are never overdue",
+            "{(candidates & self.overdue).any() -> 0}",
+            COMMAND,
+        ),
+    ),
 )
 
 CASES: tuple[Case, ...] = (

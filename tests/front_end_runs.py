@@ -117,6 +117,36 @@ def _overdue() -> DramRun:
     return DramRun(small_hbm(), reads, writes, settings, queue_depth=4, seed=9)
 
 
+def _overdue_row() -> DramRun:
+    """Two requests or more wait at each bank but the last: its request, alone, is opened late.
+
+    Rows are opened and closed so fast that there is always another bank to open.
+    """
+    preset = preset_with(
+        "fast-rows",
+        stack_ids=2,
+        bank_groups=2,
+        banks_per_group=2,
+        tRCD=3,
+        tRP=3,
+        tRAS=7,
+        tRC=10,
+        tRTP=2,
+        tRRD_S=2,
+        tRRD_L=2,
+        tFAW=8,
+        tCCD_L=2,
+        tCCD_R=2,
+    )
+    reads = np.zeros(640, dtype=REQUESTS)
+    number = np.arange(len(reads))
+    reads["bank"], reads["row"], reads["bursts"] = number % 7, number, 1
+    reads["bank"][60] = 7
+    settings = FrontEndSettings(refresh_group=0)
+    writes = np.zeros(0, dtype=REQUESTS)
+    return DramRun(preset, reads, writes, settings, queue_depth=4, seed=10)
+
+
 def _ddr4(seed: int) -> DramRun:
     return mixed_run(
         small_ddr4(),
@@ -204,6 +234,7 @@ RUNS = {
     ),
     "DDR4, idle": _idle,
     "overdue": _overdue,
+    "overdue row": _overdue_row,
     "writes alone": _writes_alone,
 }
 

@@ -1,8 +1,8 @@
 """Faults in the front-end with writes, one at a time: each must be reported by its name.
 
 The scoreboard, the JEDEC checker or the DRAM that misses write data reports it. A run in Amaranth's
-own simulator meets each (`front_end_runs.py`, `front_end_faults.py`); that the front-end without
-faults has nothing to report is tested in `test_amaranth_front_end.py`.
+own simulator meets each (`front_end_runs.py`, `front_end_faults.py`); that none of these runs has
+anything to report without a fault is tested in `test_amaranth_front_end.py`.
 """
 
 import pytest
@@ -60,6 +60,12 @@ def faults_of(name: str) -> list[str]:
     report = jedec.check(run.preset, result.commands, refresh=refresh, per_bank=settings.per_bank)
     found += [f"JEDEC: {violation}" for violation in report.violations]
     return found + outcome.data_faults
+
+
+@pytest.mark.parametrize("run", ["HBM", "DDR4"])
+def test_the_front_end_as_it_is_has_no_fault(run):
+    """Nor does the watch for a first difference end its simulation."""
+    assert faults_of(run) == []
 
 
 @pytest.mark.parametrize(
