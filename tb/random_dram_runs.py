@@ -6,6 +6,7 @@ from recspeed.models.spec.dram_run import REQUESTS, DramPatterns, DramRun, Front
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.tb.random_runs import random_pattern
 
+PSEUDO_CHANNELS = 2
 OTHER_PSEUDO_CHANNEL = 1 << 32
 """Added to the seed of a pair for the run of its second pseudo channel."""
 
@@ -56,9 +57,38 @@ def random_dram_run(
 def random_hbm_channel_runs(
     seed: int, preset: MemoryPreset, *, queue_depth: int = 16, requests: int = 300
 ) -> tuple[DramRun, DramRun]:
-    """Runs of both pseudo channels of an HBM channel, different in everything but the device."""
-    first, second = (
-        random_dram_run(each, preset, queue_depth=queue_depth, requests=requests)
-        for each in (seed, OTHER_PSEUDO_CHANNEL + seed)
-    )
+    """Runs of both pseudo channels of an HBM channel: the same device, and else nothing alike.
+
+    In one pair of four both want all that their buses can carry: small reads on every bank.
+    """
+    rng = np.random.default_rng([2, seed])
+    if rng.random() < 0.25:
+        first, second = (
+            _saturating_run(rng, preset, queue_depth, requests) for _ in range(PSEUDO_CHANNELS)
+        )
+    else:
+        first, second = (
+            random_dram_run(each, preset, queue_depth=queue_depth, requests=requests)
+            for each in (seed, OTHER_PSEUDO_CHANNEL + seed)
+        )
     return first, second
+
+
+def _saturating_run(
+    rng: np.random.Generator, preset: MemoryPreset, queue_depth: int, requests: int
+) -> DramRun:
+    """Reads of one or two bursts on every bank, always offered; any kind of refresh."""
+    places = {"banks": preset.banks, "rows": preset.organization.rows}
+    settings = FrontEndSettings(
+        outstanding=int(rng.choice([64, 256])),
+        refresh_group=int(rng.integers(0, 9)),
+        per_bank=bool(rng.integers(2)) and preset.per_bank_refresh,
+    )
+    return DramRun(
+        preset=preset,
+        reads=random_requests(rng, preset, 4 * requests, int(rng.integers(1, 3)), **places),
+        writes=random_requests(rng, preset, 0, 1, **places),
+        settings=settings,
+        queue_depth=queue_depth,
+        seed=int(rng.integers(0, 1 << 62)),
+    )
