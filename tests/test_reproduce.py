@@ -95,7 +95,7 @@ def test_the_summary_prints_every_figure_of_merit(printed: tuple[Path, str]) -> 
 def test_a_wrong_model_fails_the_command_but_still_reports(tmp_path, capsys, monkeypatch) -> None:
     slower = {
         **access.CALIBRATED,
-        "hbm2e-3000-paper": ("hbm2e-3000", ((64, 6.5), (256, 13.3))),
+        "hbm2e-3000-paper": ((64, 6.5), (256, 13.3)),
     }
     monkeypatch.setattr(access, "CALIBRATED", slower)
     access.access_time.cache_clear()
