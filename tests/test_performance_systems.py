@@ -32,7 +32,7 @@ FROM_SOURCES = [
     ("recspeed-16-golden", "memory.0.source.preset", "hbm2e-3000-golden"),
     # One rank of a channel that holds several, or two ranks that take turns.
     ("recspeed-16", "memory.1.source.preset", "ddr4-3200-x8-1r"),
-    ("recspeed-16-golden", "memory.1.source.preset", "ddr4-3200-x8-1r"),
+    ("recspeed-16-golden", "memory.1.source.preset", "ddr4-3200-x8-1r-golden"),
     ("tensordimm", "memory.0.source.preset", "ddr4-3200-x8-1r"),
     ("recnmp", "memory.0.source.preset", "ddr4-3200-x8-1r"),
     ("gc200-4", "memory.1.source.preset", "ddr4-3200-x8-1r"),
