@@ -11,8 +11,8 @@ from recspeed.models.performance.access import (
     access_time,
     jedec_access_time,
     pin_gb_per_s,
-    preset_names,
 )
+from recspeed.models.performance.devices import device_names
 from recspeed.models.performance.errors import DoesNotFitError, SpecificationError
 from recspeed.models.performance.footprint import rows_that_fit, tier_shares
 from recspeed.models.performance.model import evaluate
@@ -225,14 +225,14 @@ def test_lookups_in_slow_memory_cost_their_time() -> None:
     rows = int(1.5 * 16 * RECSPEED.memory[0].capacity_bytes / (40 * 64))
     spilled = base.changed(tables=(base.tables[0].changed(rows=rows),))
     result = evaluate(spilled, RECSPEED, parse_placement("unsharded"))
-    slow = 40_000 / 3 * access_time("ddr4-3200", 64)
+    slow = 40_000 / 3 * access_time("ddr4-3200-x8-1r", 64)
     assert result.steps["lookup"].seconds == pytest.approx(slow, rel=1e-6)
 
 
 def test_memory_that_pools_sends_pooled_vectors_only() -> None:
     tier = presets.system("tensordimm").memory[0]
     assert tier.attachment is not None
-    ranks = 1000 * access_time("ddr4-3200", 256) / 12
+    ranks = 1000 * access_time("ddr4-3200-x8-1r", 256) / 12
     assert tier.seconds({256: 1000}, {256: 10}) == pytest.approx(ranks)
     plain_path = tier.attachment.changed(pools=False)
     unpooled = tier.changed(attachment=plain_path)
@@ -246,7 +246,7 @@ def test_a_cache_halves_what_reaches_the_memory() -> None:
     assert cached.cache is not None
     slow = cached.cache.changed(hit_rate=1.0, source=bare.source.changed(units=1))
     only_cache = cached.changed(cache=slow).seconds({64: 1e6}, {64: 1})
-    assert only_cache == pytest.approx(1e6 * access_time("ddr4-3200", 64))
+    assert only_cache == pytest.approx(1e6 * access_time("ddr4-3200-x8-1r", 64))
     flash = presets.system("aibox").memory[0]
     assert isinstance(flash, MemoryTier)
     assert flash.cache is not None
@@ -257,23 +257,23 @@ def test_a_cache_halves_what_reaches_the_memory() -> None:
 def test_access_times_cover_the_pins_and_the_calibration() -> None:
     assert access_time("hbm2e-3000-paper", 64) == pytest.approx(5.41e-9)
     assert access_time("hbm2e-3000-paper", 256) == pytest.approx(13.3e-9)
-    for name in preset_names():
+    for name in device_names():
         if not name.endswith("-paper"):
             assert access_time(name, 64) == jedec_access_time(name, 64)
         # A vector over row after row never beats the pins.
         assert access_time(name, 4096) >= 4096 / pin_gb_per_s(name) * 1e-9 * (1 - 1e-9)
 
 
-@given(st.integers(1, 4096), st.sampled_from(preset_names()))
+@given(st.integers(1, 4096), st.sampled_from(device_names()))
 def test_longer_vectors_take_no_less_time(size: int, name: str) -> None:
     assert access_time(name, size) <= access_time(name, size + 1) * (1 + 1e-12)
 
 
-@pytest.mark.parametrize("size", [32, 64, 128, 256])
-def test_golden_rates_lie_close_below_the_bound(size: int) -> None:
-    for name in ("hbm2-2000", "hbm2e-3000", "hbm2-2430"):
+@pytest.mark.parametrize("name", device_names())
+def test_golden_rates_lie_close_below_the_bound(name: str) -> None:
+    for size in (32, 64, 128, 256):
         ratio = jedec_access_time(name, size) / access_time(f"{name}-golden", size)
-        assert 0.9 < ratio <= 1, (name, ratio)
+        assert 0.9 < ratio <= 1, (size, ratio)
 
 
 def test_a_vector_of_several_dram_rows_takes_a_visit_for_each() -> None:
@@ -281,6 +281,12 @@ def test_a_vector_of_several_dram_rows_takes_a_visit_for_each() -> None:
         name = f"hbm2e-3000{kind}"
         parts = 2 * access_time(name, 1024) + access_time(name, 64)
         assert access_time(name, 2 * 1024 + 64) == pytest.approx(parts)
+    # A DDR4 row holds 8 KB, a lookup of the pooling engine 1 KB; half the bus, half of both.
+    parts = access_time("ddr4-3200", 8192) + access_time("ddr4-3200", 64)
+    assert access_time("ddr4-3200", 8192 + 64) == pytest.approx(parts)
+    for name, longest in (("ddr4-3200-golden", 1024), ("ddr4-2400-32bit-golden", 512)):
+        parts = 2 * access_time(name, longest) + access_time(name, 64)
+        assert access_time(name, 2 * longest + 64) == pytest.approx(parts)
 
 
 def test_footprint_by_hand() -> None:

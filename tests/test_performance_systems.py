@@ -3,7 +3,6 @@
 import pytest
 
 from recspeed.models.performance import paper, presets
-from recspeed.models.performance.access import pin_gb_per_s
 from recspeed.models.performance.errors import SpecificationError
 from recspeed.models.performance.model import evaluate
 from recspeed.models.performance.paper_tables import all_systems, what_fits, what_if
@@ -31,6 +30,15 @@ FROM_SOURCES = [
     ("recspeed-16", "memory.0.source.gb_per_s", 2304),
     ("recspeed-16-jedec", "memory.0.source.preset", "hbm2e-3000"),
     ("recspeed-16-golden", "memory.0.source.preset", "hbm2e-3000-golden"),
+    # One rank of a channel that holds several, or two ranks that take turns.
+    ("recspeed-16", "memory.1.source.preset", "ddr4-3200-x8-1r"),
+    ("recspeed-16-golden", "memory.1.source.preset", "ddr4-3200-x8-1r-golden"),
+    ("tensordimm", "memory.0.source.preset", "ddr4-3200-x8-1r"),
+    ("recnmp", "memory.0.source.preset", "ddr4-3200-x8-1r"),
+    ("gc200-4", "memory.1.source.preset", "ddr4-3200-x8-1r"),
+    ("xeon-ddr4", "memory.0.source.preset", "ddr4-3200"),
+    ("zion", "memory.0.source.preset", "ddr4-3200"),
+    ("aibox", "memory.0.cache.source.preset", "ddr4-3200"),
     ("recspeed-16-direct", "interconnect.latency_us.all_to_all", 0.2),
     ("recspeed-16-direct-jedec", "memory.0.source.preset", "hbm2e-3000"),
     ("recspeed-6-jedec", "chips", 6),
@@ -136,7 +144,8 @@ MEMORY = "[[memory]]\nname = 'M'\nkind = 'hbm'\ncapacity_gb = 1\n[memory.source]
         (MEMORY, "give either preset or rate"),
         (MEMORY + "preset = 'hbm9'", "memory preset 'hbm9' does not exist; there are ddr4-2400"),
         (MEMORY + "preset = 'ddr4-3200'\n[memory.cache]\nhit_rate = 2", "memory.0.cache"),
-        (MEMORY + "preset = 'ddr4-3200-golden'", "only HBM has a golden channel model"),
+        (MEMORY + "preset = 'ddr4-3200-2rank'", "memory preset 'ddr4-3200-2rank' does not exist"),
+        (MEMORY + "preset = 'hbm9-golden'", "memory preset 'hbm9-golden' does not exist"),
         (f"{MEMORY}preset = 'ddr4-3200'\n{MEMORY}preset = 'ddr4-3200'", "have one name: M, M"),
     ],
 )
@@ -154,9 +163,3 @@ def test_a_users_own_system_extends_a_preset(tmp_path) -> None:
     system = presets.system(str(path))
     assert (system.chips, system.interconnect.gb_per_s) == (4, 500)
     assert system.memory == presets.system("recspeed-16").memory
-
-
-def test_calibrated_and_scaled_memories_have_their_devices_pins() -> None:
-    assert pin_gb_per_s("hbm2e-3000-paper") == pin_gb_per_s("hbm2e-3000") == 24
-    assert pin_gb_per_s("hbm2-2300-paper") == pytest.approx(18.4)
-    assert pin_gb_per_s("gddr6-16000") == 32

@@ -78,6 +78,26 @@ def test_the_page_holds_every_exhibit_and_is_one_file(folder: Path) -> None:
     assert "27 of 32" in page
 
 
+def test_figure_6_is_the_bound_that_characterize_prints(folder: Path, tmp_path: Path) -> None:
+    command = ["characterize", "--figure", "6", "--engine", "bound", "--out", str(tmp_path)]
+    assert run(command) == 0
+    bounds = {
+        (f"{row['system']} (GB/s)", row["embedding_bytes"]): float(row["gb_per_s_system"])
+        for row in rows(tmp_path / "figure-06.csv")
+    }
+    reproduced = {
+        (label, row["embedding_bytes"]): float(value)
+        for row in rows(folder / "figure-06.csv")
+        for label, value in row.items()
+        if label != "embedding_bytes"
+    }
+    assert len(reproduced) == 3 * 8
+    # One file has all digits, the other two decimals.
+    assert {key: f"{value:.2f}" for key, value in reproduced.items()} == {
+        key: f"{value:.2f}" for key, value in bounds.items()
+    }
+
+
 def test_sensitivity_has_a_column_for_every_cell(folder: Path) -> None:
     found = rows(folder / "sensitivity.csv")
     assert len(found[0]) == 5 + 32
@@ -95,7 +115,7 @@ def test_the_summary_prints_every_figure_of_merit(printed: tuple[Path, str]) -> 
 def test_a_wrong_model_fails_the_command_but_still_reports(tmp_path, capsys, monkeypatch) -> None:
     slower = {
         **access.CALIBRATED,
-        "hbm2e-3000-paper": ("hbm2e-3000", ((64, 6.5), (256, 13.3))),
+        "hbm2e-3000-paper": ((64, 6.5), (256, 13.3)),
     }
     monkeypatch.setattr(access, "CALIBRATED", slower)
     access.access_time.cache_clear()

@@ -119,7 +119,7 @@ def axis_checks() -> list[AxisCheck]:
 RANDOM_ACCESS: tuple[tuple[str, str, int], ...] = (
     ("HBM2E-2400, 4 stacks", "hbm2e-2400", 64),
     ("GDDR6-16000, 12 chips", "gddr6-16000", 24),
-    ("DDR4-3200 dual rank, 6 channels", "ddr4-3200-2rank", 6),
+    ("DDR4-3200 dual rank, 6 channels", "ddr4-3200", 6),
 )
 """Fig. 6: label, memory preset, channels (a GDDR6 chip has two)."""
 
