@@ -256,7 +256,9 @@ def test_direct_links_have_the_shortest_bound():
             for size in (64, 4096, 1 << 20):
                 times = {t: bound_nanoseconds(t, operation, size, parameters) for t in Topology}
                 assert times[Topology.DIRECT] < times[Topology.SWITCH]
-                assert times[Topology.DIRECT] < times[Topology.RING]
+                # Long messages of a ring that is cut through cost their bandwidth alone.
+                assert times[Topology.DIRECT] <= times[Topology.RING]
+                assert size > 4096 or times[Topology.DIRECT] < times[Topology.RING]
 
 
 @pytest.mark.parametrize(

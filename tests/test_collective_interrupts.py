@@ -53,6 +53,16 @@ def alive(pid: int) -> bool:
         return False
 
 
+def all_gone(pids: list[int], seconds: float = 30) -> bool:
+    """Whether none of them is left; a killed process may outlive who killed it by a moment."""
+    deadline = time.monotonic() + seconds
+    while any(alive(pid) for pid in pids):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
 def start(*arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [*PROGRAM, *map(str, arguments)],
@@ -83,7 +93,7 @@ def test_stopped_while_the_rtl_runs(tmp_path, number):
     assert process.returncode == 130
     assert err == "recspeed: interrupted\n"
     assert os.listdir(tmp_path) == []
-    assert not any(alive(pid) for pid in running)
+    assert all_gone(running)
 
 
 def test_interrupted_golden_model(capsys, tmp_path, monkeypatch):
@@ -132,4 +142,4 @@ def test_a_stopped_regression_reports_and_leaves_no_simulator(tmp_path, number):
     assert "runs were not finished" in out
     assert "collective-tiny-2" in out
     assert "<testcase" in (tmp_path / "junit.xml").read_text()
-    assert not any(alive(pid) for pid in (*running, *below))
+    assert all_gone([*running, *below])
