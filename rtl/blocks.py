@@ -18,7 +18,7 @@ from recspeed.rtl.dram.front_end import DramFrontEnd
 from recspeed.rtl.pooling.lookup_issue import LookupIssue
 from recspeed.rtl.pooling.pooling_slice import PoolingSlice
 from recspeed.rtl.pooling.signature import LookupTag
-from recspeed.rtl.verilog import generate, pin_yosys
+from recspeed.rtl.verilog import generate
 
 __all__ = ["BLOCKS", "Block", "Choices", "Generated", "Port"]
 
@@ -152,7 +152,6 @@ def _of_address_map(choices: Choices) -> dict[str, Any]:
 
 def _collective_engine(name: str, choices: Choices) -> Generated:
     link = choices.collective.link
-    pin_yosys()
     text = engine_verilog(link, choices.chips)
     component = CollectiveEngine(link, choices.chips)
     # Only its ports are wanted; Amaranth would warn that it is never elaborated.

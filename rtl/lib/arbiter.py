@@ -1,6 +1,6 @@
 """Arbitration among requesters that carry an age, and perhaps an order that goes before it."""
 
-from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.hdl import Const, Module, Mux, Signal, unsigned
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -47,11 +47,12 @@ class OldestReady(wiring.Component):
         self.requesters = requesters
         self.age_bits = age_bits
         self.order_bits = order_bits
+        order = {"order": In(order_bits).array(requesters)} if order_bits else {}
         super().__init__(
             {
                 "ready": In(requesters),
                 "age": In(age_bits).array(requesters),
-                "order": In(order_bits).array(requesters),
+                **order,
                 "valid": Out(1),
                 "index": Out(range(requesters)),
                 "grant": Out(requesters),
@@ -60,7 +61,8 @@ class OldestReady(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        level = [(self.ready[i], self.order[i], self.age[i], i) for i in range(self.requesters)]
+        orders = self.order if self.order_bits else [Const(0)] * self.requesters
+        level = [(self.ready[i], orders[i], self.age[i], i) for i in range(self.requesters)]
         depth = 0
         while len(level) > 1:
             next_level = []
@@ -69,7 +71,7 @@ class OldestReady(wiring.Component):
                 valid_b, order_b, age_b, index_b = level[position + 1]
                 name = f"{depth}_{position // 2}"
                 valid = Signal(name=f"valid_{name}")
-                order = Signal(self.order_bits, name=f"order_{name}")
+                order = Signal(self.order_bits or 1, name=f"order_{name}")
                 age = Signal(self.age_bits, name=f"age_{name}")
                 index = Signal(range(self.requesters), name=f"index_{name}")
                 difference = Signal(unsigned(self.age_bits), name=f"difference_{name}")

@@ -7,10 +7,11 @@ that text: each use is an `Instance` of a module that `verilog_of` writes once.
 import re
 from typing import TypeVar
 
-from amaranth.back import verilog
 from amaranth.hdl import ClockSignal, Instance, Module, ResetSignal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
+
+from recspeed.rtl.verilog import generate
 
 Component = TypeVar("Component", bound=wiring.Component)
 
@@ -41,8 +42,7 @@ def verilog_of(component: wiring.Component, module: str, *, pragma: str = "") ->
     text, and the project's memories are never read before they are written. `pragma` is written
     into the module as a comment for Verilator.
     """
-    text = verilog.convert(component, name=module, emit_src=False, strip_internal_attrs=True)
-    assert isinstance(text, str)
+    text = generate(component, module)
     text = re.sub(r"^ +[^ ]+\[\d+\] = \d+'h0+;\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^ +initial begin\n +end\n", "", text, flags=re.MULTILINE)
     if pragma:
