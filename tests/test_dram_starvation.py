@@ -37,8 +37,13 @@ from dram_oracle import READ, WRITE, LiteralDram
 from dram_runs import random_requests
 from golden_runs import preset_with
 
+from recspeed.models.dram.run import simulate_dram
 from recspeed.models.spec.dram_run import REQUESTS, DramRun, FrontEndSettings
 from recspeed.models.spec.memory import memory_preset
+from recspeed.models.spec.registers import Counter
+from recspeed.models.spec.timing import MAXIMUM_REFRESH_DEBT
+from recspeed.scripts.dram_workload import random_run
+from recspeed.tb.checkers import jedec
 
 NONE = np.zeros(0, dtype=REQUESTS)
 OVERDUE = 512
@@ -208,3 +213,19 @@ def test_bound_catches_lowest_bank_first():
     check(run)
     with pytest.raises(AssertionError, match="read"):
         check(run, LowestBankFirst)
+
+
+def test_row_hits_do_not_keep_a_bank_from_its_refresh():
+    """Nearly every request hits the open row, and per-bank refresh is owed no more than it may."""
+    run = random_run(
+        memory_preset("hbm2-2000"),
+        64,
+        20_000,
+        settings=FrontEndSettings(per_bank=True, row_hits=255),
+        hit_rate=0.98,
+    )
+    result = simulate_dram(run, record_beats=False)
+    report = jedec.check(run.preset, result.commands, refresh=True, per_bank=True)
+    assert report.legal, report.violations
+    due = result.cycles // run.preset.per_bank_interval
+    assert abs(due - result.counters[Counter.REFRESHES]) <= MAXIMUM_REFRESH_DEBT

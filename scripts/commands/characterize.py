@@ -60,7 +60,9 @@ def characterize(
     engine: Annotated[
         str, typer.Option(help="Engines, comma-separated: rtl, golden, bound.")
     ] = "rtl,golden,bound",
-    lookups: Annotated[int, typer.Option(min=1, help="Lookups per point.")] = 100_000,
+    lookups: Annotated[
+        int, typer.Option(min=1, max=100_000_000, help="Lookups per point.")
+    ] = 100_000,
     outstanding: OutstandingOption = 64,
     seed: SeedOption = 0,
 ) -> None:

@@ -300,7 +300,10 @@ def collective_command(
         counts = SWEEP_CHIPS if chips == "16" else numbers(chips, "--chips", MINIMUM_CHIPS)
         _sweep(operation, wire_format, counts, chosen, latency, virtual_channels, seed, out_path)
         return
-    if not chips.isdigit() or not MINIMUM_CHIPS <= int(chips) <= MAXIMUM_CHIPS:
+    if (
+        not (chips.isascii() and chips.isdigit())
+        or not MINIMUM_CHIPS <= int(chips) <= MAXIMUM_CHIPS
+    ):
         raise UserError(f"--chips {chips}: expected {MINIMUM_CHIPS} to {MAXIMUM_CHIPS}")
     if size is None and per_peer is None:
         raise UserError("--bytes: missing; expected the bytes that each chip holds, or --per-peer")

@@ -44,7 +44,8 @@ def dram(
         typer.Option("--bytes", min=1, help="Bytes of each request; of a sweep 64 B."),
     ] = None,
     requests: Annotated[
-        int | None, typer.Option(min=1, help="Requests; of a sweep, per point, 100000.")
+        int | None,
+        typer.Option(min=1, max=100_000_000, help="Requests; of a sweep, per point, 100000."),
     ] = None,
     sweep: Annotated[
         str | None,
