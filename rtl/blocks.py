@@ -15,6 +15,7 @@ from recspeed.rtl.chip.memory_channel import MemoryChannel
 from recspeed.rtl.collective.engine import CollectiveEngine, engine_verilog
 from recspeed.rtl.dram.byte_address_map import ByteAddressMap
 from recspeed.rtl.dram.front_end import DramFrontEnd
+from recspeed.rtl.lib.shared import only_ports
 from recspeed.rtl.pooling.lookup_issue import LookupIssue
 from recspeed.rtl.pooling.pooling_slice import PoolingSlice
 from recspeed.rtl.pooling.signature import LookupTag
@@ -154,8 +155,7 @@ def _collective_engine(name: str, choices: Choices) -> Generated:
     link = choices.collective.link
     text = engine_verilog(link, choices.chips)
     component = CollectiveEngine(link, choices.chips)
-    # Only its ports are wanted; Amaranth would warn that it is never elaborated.
-    setattr(component, "_MustUse__used", True)  # noqa: B010 (a private name, mangled in a class)
+    only_ports(component)
     assert f"\nmodule {name}(" in text
     return Generated(text, _ports(component))
 

@@ -91,6 +91,53 @@ def test_sizes_per_peer(tmp_path):
     assert lengths == [[107, 64, 130], [65, 101, 135]]
 
 
+def test_sizes_per_rank_of_an_all_gather(tmp_path):
+    """By the RTL too: it shows who sends how much, where the golden data shows the result alone."""
+    sizes, dump = tmp_path / "sizes.csv", tmp_path / "dump"
+    sizes.write_text("100,7\n")
+    done = recspeed("--op", "all_gather", "--chips", 2, "--per-peer", sizes, "--latency", 1,
+                    "--engine", "rtl,golden", "--out", tmp_path / "p.json", "--dump",
+                    dump)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    held = [np.load(dump / f"in_{rank}.npy") for rank in range(2)]
+    assert [len(one) for one in held] == [100, 7]
+    for rank in range(2):
+        assert np.array_equal(np.load(dump / f"out_{rank}.npy"), np.concatenate(held))
+
+
+@pytest.mark.parametrize(
+    ("op", "algorithm", "bus"),
+    [
+        ("all_to_all", 1, 3 / 4),
+        ("reduce_scatter", 1, 3 / 4),
+        ("all_gather", 4, 3 / 4),
+        ("all_reduce", 1, 2 * 3 / 4),
+    ],
+)
+def test_bandwidths_are_those_of_nccl_tests(op, algorithm, bus, tmp_path):
+    """Bytes of the whole buffer over time, and that times the factor of the operation."""
+    path = tmp_path / "b.json"
+    done = recspeed("--op", op, "--chips", 4, "--bytes", 8192, "--engine", "golden",
+                    "--out", path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    result = json.loads(path.read_text())
+    rate = algorithm * 8192 / result["nanoseconds"]
+    assert result["algorithm_bandwidth"] == pytest.approx(rate, rel=1e-3)
+    assert result["bus_bandwidth"] == pytest.approx(bus * rate, rel=1e-3)
+
+
+def test_time_lasts_to_the_last_completion(tmp_path):
+    """One chip gets 64 KB and the others a flit: the bound of the long message holds."""
+    sizes, path = tmp_path / "sizes.csv", tmp_path / "t.json"
+    sizes.write_text("0,65536,1\n1,0,1\n1,1,0\n")
+    done = recspeed("--op", "all_to_all", "--chips", 3, "--per-peer", sizes, "--engine",
+                    "golden,bound", "--out", path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    golden, bound = json.loads(path.read_text())
+    assert bound["cycles"] > 1024
+    assert bound["cycles"] <= golden["cycles"] < 1.1 * bound["cycles"]
+
+
 def test_rtl_agrees(tmp_path):
     """A short latency keeps the simulation short; the command compares every clock and byte."""
     path = tmp_path / "rtl.json"
@@ -128,6 +175,11 @@ def test_sweep_writes_a_plot(tmp_path):
         (("--op", "all_to_all", "--chips", "1", "--bytes", "64"), "--chips 1: expected 2 to 16"),
         (("--op", "all_to_all", "--chips", "17", "--bytes", "64"), "--chips 17: expected 2 to 16"),
         (("--op", "all_to_all", "--chips", "x", "--bytes", "64"), "--chips x: expected 2 to 16"),
+        (("--op", "all_to_all", "--chips", "²", "--bytes", "64"), "--chips ²: expected 2 to 16"),
+        (
+            ("--op", "all_to_all", "--chips", "2,2", "--sweep"),
+            "--chips 2,2: a number is named twice",
+        ),
         (("--op", "all_to_all",), "--bytes: missing"),
         (("--op", "all_reduce", "--bytes", "3"), "--bytes 3: all_reduce adds FP16 elements"),
         (("--op", "all_to_all", "--bytes", "64", "--engine", "verilog"), "'verilog' is no engine"),

@@ -122,7 +122,7 @@ def test_interrupted_sweep_keeps_what_is_finished(capsys, tmp_path, monkeypatch)
     message = CommandLine(capsys).refused(
         "collective", "--op", "all_gather", "--chips", "2,3", "--sweep", "--out", path, code=130
     )
-    assert message == "interrupted"
+    assert message == f"interrupted; 3 of 16 points are in {path}"
     assert os.listdir(tmp_path) == ["s.json"]
     assert len(json.loads(path.read_text())) == 3 * (2 + 3)
 

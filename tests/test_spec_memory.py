@@ -200,6 +200,12 @@ INCONSISTENT = [
         "(JESD235C, pseudo channel mode)",
     ),
     (
+        [('command_bus = "separate"', 'command_bus = "shared"')],
+        "command_bus 'shared' does not fit family hbm2; expected 'separate'",
+    ),
+    ([('command_bus = "separate"\n', "")], "organization.command_bus: Field required"),
+    ([("activate_clocks = 2\n", "")], "organization.activate_clocks: Field required"),
+    (
         [("tCCD_S = { clocks = 2", "tCCD_S = { clocks = 1")],
         "tCCD_S of 1 is shorter than the burst of 2 clocks",
     ),

@@ -26,6 +26,14 @@ DATA_BUSES: dict[Family, tuple[int, int, str]] = {
     "gddr6": (16, 16, "JESD250, x16 mode"),
 }
 """Bits of the data bus and burst length of each family (HBM2E is of `hbm2`), and their source."""
+COMMAND_BUSES: dict[Family, str] = {
+    "hbm2": "separate",
+    "hbm3": "separate",
+    "ddr4": "shared",
+    "gddr6": "shared",
+}
+"""Whether row and column commands have a bus of their own (JESD235C, JESD238) or share one
+(JESD79-4, JESD250)."""
 SUPPORTED_BANKS = (8, 16, 32, 64)
 """Banks of a channel that a front-end can have."""
 BEAT_BYTES = 16
@@ -67,8 +75,8 @@ class Organization(BaseModel):
     data_rate_mtps: int = Field(gt=0)
     bus_bits: Literal[16, 32, 64]
     burst_length: Literal[4, 8, 16]
-    command_bus: Literal["separate", "shared"] = "separate"
-    activate_clocks: Literal[1, 2] = 1
+    command_bus: Literal["separate", "shared"]
+    activate_clocks: Literal[1, 2]
     ranks: Literal[1, 2, 4] = 1
     stack_ids: Literal[1, 2, 4] = 1
     bank_groups: Literal[2, 4, 8]
@@ -185,6 +193,11 @@ class MemoryPreset(BaseModel):
             raise ValueError(
                 f"a burst length of {org.burst_length} on {org.bus_bits} bits does not fit family "
                 f"{self.family}; expected {length} on {bits} bits ({source})"
+            )
+        if org.command_bus != COMMAND_BUSES[self.family]:
+            raise ValueError(
+                f"command_bus '{org.command_bus}' does not fit family {self.family}; "
+                f"expected '{COMMAND_BUSES[self.family]}'"
             )
 
     def _check_timings(self) -> None:

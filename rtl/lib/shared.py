@@ -25,14 +25,18 @@ def place(m: Module, name: str, component: Component, module: str | None) -> Com
     if module is None:
         m.submodules[name] = component
         return component
-    # Amaranth would warn that it is never elaborated, which is the point here.
-    setattr(component, "_MustUse__used", True)  # noqa: B010 (a private name, mangled in a class)
+    only_ports(component)
     connections: dict[str, object] = {"i_clk": ClockSignal(), "i_rst": ResetSignal()}
     for path, member, value in component.signature.flatten(component):
         port = "__".join(str(part) for part in path)
         connections[("i_" if member.flow == In else "o_") + port] = value
     m.submodules[name] = Instance(module, **connections)
     return component
+
+
+def only_ports(component: wiring.Component) -> None:
+    """Nothing but the ports of `component` is wanted: no warning that it is never elaborated."""
+    setattr(component, "_MustUse__used", True)  # noqa: B010 (a private name, mangled in a class)
 
 
 def verilog_of(component: wiring.Component, module: str, *, pragma: str = "") -> str:

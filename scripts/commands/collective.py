@@ -31,7 +31,7 @@ from recspeed.scripts.collective_runs import (
     other_topologies,
     run_job,
 )
-from recspeed.scripts.console import UserError, out, progress, whole_file
+from recspeed.scripts.console import INTERRUPTED, UserError, out, progress, whole_file
 from recspeed.scripts.options import Engine, SeedOption, engines, numbers
 from recspeed.scripts.reports.collective_plot import (
     PAPER_LATENCY_NANOSECONDS,
@@ -214,10 +214,15 @@ def _sweep(
     path: Path,
 ) -> None:
     """Every size per peer on every number of chips; JSON to `path`, the plot beside it."""
+    plot = path.with_suffix(".png")
+    if plot == path:
+        raise UserError(f"--out {path}: the plot goes there; expected a name that ends in .json")
     results: list[Result] = []
+    total = len(chip_counts) * len(SWEEP_BYTES)
+    finished = 0
     try:
         with progress() as bar:
-            task = bar.add_task("sweep", total=len(chip_counts) * len(SWEEP_BYTES))
+            task = bar.add_task("sweep", total=total)
             for chips in chip_counts:
                 parameters = _parameters(chips, latency, channels)
                 for size in SWEEP_BYTES:
@@ -225,15 +230,21 @@ def _sweep(
                     item = equal_collective(operation, chips, held, wire)
                     job = make_job(parameters, item, held, seed=seed)
                     results += run_job(job, chosen)[0] + other_topologies(job, size)
+                    finished += 1
                     bar.advance(task)
-    finally:
-        if results:
-            _write(path, results)
-    with whole_file(path.with_suffix(".png")) as temporary:
+    except KeyboardInterrupt:
+        if not results:
+            raise
+        _write(path, results)
+        raise UserError(
+            f"interrupted; {finished} of {total} points are in {path}", INTERRUPTED
+        ) from None
+    _write(path, results)
+    with whole_file(plot) as temporary:
         temporary.write_bytes(collective_png(operation, results, latency))
     _show([one for one in results if one.topology == Topology.DIRECT])
     _compare(results)
-    out.print(f"{path} and {path.with_suffix('.png')}", soft_wrap=True, highlight=False)
+    out.print(f"{path} and {plot}", soft_wrap=True, highlight=False)
 
 
 def register(app: typer.Typer) -> None:
@@ -298,6 +309,8 @@ def collective_command(
             raise UserError("--sweep: chooses sizes itself; expected no --bytes, --per-peer, "
                             "--dump, --error-rate or --skew")  # fmt: skip
         counts = SWEEP_CHIPS if chips == "16" else numbers(chips, "--chips", MINIMUM_CHIPS)
+        if len(set(counts)) != len(counts):
+            raise UserError(f"--chips {chips}: a number is named twice")
         _sweep(operation, wire_format, counts, chosen, latency, virtual_channels, seed, out_path)
         return
     if (
