@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -184,9 +185,11 @@ class _Kind:
 
 
 KINDS: dict[Block, _Kind] = {
-    "memory_channel": _Kind(Case.channel_run, simulate_channels, judge),
-    "dram_front_end": _Kind(Case.front_end_run, simulate_front_ends, judge_front_end),
-    "hbm_channel": _Kind(Case.hbm_channel_runs, simulate_hbm_channels, judge_hbm_channel),
+    "memory_channel": _Kind(methodcaller("channel_run"), simulate_channels, judge),
+    "dram_front_end": _Kind(methodcaller("front_end_run"), simulate_front_ends, judge_front_end),
+    "hbm_channel": _Kind(
+        methodcaller("hbm_channel_runs"), simulate_hbm_channels, judge_hbm_channel
+    ),
 }
 
 

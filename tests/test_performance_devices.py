@@ -47,7 +47,8 @@ def test_a_file_of_the_users_own_is_a_device(tmp_path) -> None:
     text = (
         'name = "own"\nfamily = "gddr6"\ndescription = "own"\n'
         "[organization]\ndata_rate_mtps = 16000\nbus_bits = 16\nburst_length = 16\n"
-        'command_bus = "shared"\nactivate_clocks = 1\nbank_groups = 4\nbanks_per_group = 4\nrows = 16384\n'
+        'command_bus = "shared"\nactivate_clocks = 1\n'
+        "bank_groups = 4\nbanks_per_group = 4\nrows = 16384\n"
         'row_bytes = 2048\npseudo_channels_per_stack = 2\nsource = "made up"\n'
         '[capacity]\npseudo_channel_mib = 512\nsource = "made up"\n[timing]\n'
     )
