@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from recspeed.models.spec.engine import Policy
 from recspeed.models.spec.memory import MemoryPreset, memory_preset
+from recspeed.models.spec.table import Policy
 from recspeed.scripts.console import UserError
 
 SIZE_LIST = re.compile(r"(\d+):(\d+):(\d+)")

@@ -3,7 +3,10 @@
 import os
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
+
+pytest.register_assert_rewrite("support")
 
 os.environ.setdefault("RECSPEED_CACHE", str(Path(__file__).parents[1] / "build" / "cache"))
 

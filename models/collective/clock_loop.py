@@ -5,7 +5,7 @@ from numba import njit
 
 from recspeed.models.collective import engine as e
 from recspeed.models.collective import link as k
-from recspeed.models.compiled import sources_fingerprint
+from recspeed.models.lib.compilation import sources_fingerprint
 
 DATA_KIND, HEAD_KIND = e.DATA_KIND, e.HEAD_KIND
 EVENT_START, EVENT_COMPLETE, EVENT_PEERS, EVENT_ERROR = range(4)

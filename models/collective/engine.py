@@ -6,7 +6,8 @@ Registers of the engine are a vector `chip`, those of a link's two engines a vec
 from numba import njit
 
 from recspeed.models.collective.link import ENTERED, NEW, P_CHANNELS, POPPED, STATE, UP
-from recspeed.models.spec.collective import EngineError, Kind, Operation, WireFormat
+from recspeed.models.spec.collective import EngineError, Operation, WireFormat
+from recspeed.models.spec.link import Kind
 
 (
     BUSY,

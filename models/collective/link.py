@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from recspeed.models.spec.collective import Kind, LinkParameters
+from recspeed.models.spec.link import Kind, LinkParameters
 
 (
     STATE,

@@ -5,8 +5,8 @@ Source of every rule: docs/dram.md, "Where the clocks go".
 
 from numba import njit
 
-from recspeed.models.dram.column_slot import turns_permit
-from recspeed.models.spec.registers import Counter
+from recspeed.models.dram.column_scheduler import turns_permit
+from recspeed.models.spec.register_map import Counter
 
 DATA = int(Counter.DATA)
 REFRESH = int(Counter.IDLE_REFRESH)

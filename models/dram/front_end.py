@@ -10,18 +10,18 @@ Source of every rule: docs/dram.md.
 
 from numba import njit
 
-from recspeed.models.dram.column_slot import apply_column, column_choice
-from recspeed.models.dram.refresh import (
+from recspeed.models.dram.column_scheduler import apply_column, column_choice
+from recspeed.models.dram.front_end_record import READ
+from recspeed.models.dram.refresh_control import (
     all_bank_choice,
     apply_all_bank,
     apply_per_bank,
     per_bank_choice,
     refreshes_fall_due,
 )
-from recspeed.models.dram.row_slot import activate_choice, apply_activate
-from recspeed.models.dram.state import READ
+from recspeed.models.dram.row_scheduler import activate_choice, apply_activate
 from recspeed.models.dram.write_buffer import write_is_done
-from recspeed.models.spec.run import CommandCode
+from recspeed.models.runs.command_log import CommandCode
 
 ACT, RD, RDA, REF = (
     int(code) for code in (CommandCode.ACT, CommandCode.RD, CommandCode.RDA, CommandCode.REF)

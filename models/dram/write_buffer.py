@@ -5,8 +5,8 @@ Source of every rule: docs/dram.md, "Streams".
 
 from numba import njit
 
-from recspeed.models.dram.queues import put_request
-from recspeed.models.dram.state import MAXIMUM_BANKS, RING, WRITE
+from recspeed.models.dram.front_end_record import MAXIMUM_BANKS, RING, WRITE
+from recspeed.models.dram.request_queue import put_request
 
 
 @njit(error_model="numpy", forceinline=True)

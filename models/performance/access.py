@@ -1,8 +1,8 @@
 """How long a channel of memory needs for one embedding vector at a random place.
 
 `access_time` takes the name of a memory (`devices.py`): its time is the bound that the device's
-timings allow (`models/bounds.py`): one activate per vector, the row closed after its last burst,
-all-bank refresh.
+timings allow (`models/bounds/visits.py`): one activate per vector, the row closed after its last
+burst, all-bank refresh.
 
 Names that end in `-golden` are what the golden cycle model of the memory channel reaches. The
 presets that end in `-paper` are calibrated: the rates that the paper's tables imply (its DRAM
@@ -13,10 +13,10 @@ import math
 from collections.abc import Callable
 from functools import cache
 
-from recspeed.models.bounds import visit_bound
+from recspeed.models.bounds.visits import visit_bound
 from recspeed.models.performance.devices import GOLDEN, Device, device
 from recspeed.models.performance.golden import golden_clocks_per_visit
-from recspeed.models.spec.engine import MAXIMUM_VECTOR_BYTES
+from recspeed.models.spec.table import MAXIMUM_VECTOR_BYTES
 
 CALIBRATED: dict[str, tuple[tuple[int, float], tuple[int, float]]] = {
     "hbm2e-3000-paper": ((64, 5.41), (256, 13.3)),

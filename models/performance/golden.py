@@ -6,10 +6,11 @@ rate is what the described hardware reaches on random rows, below the bound of t
 
 import numpy as np
 
-from recspeed.models.spec.engine import RunSettings, place_tables
+from recspeed.models.runs.cluster import ClusterRun
+from recspeed.models.spec.cluster import ClusterSettings
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.models.spec.registers import Counter
-from recspeed.models.spec.run import ChannelRun
+from recspeed.models.spec.register_map import Counter
+from recspeed.models.spec.table import place_tables
 
 LOOKUPS = 20_000
 """Random lookups of a measurement; the rate is steady to about 0.2 % from here on."""
@@ -24,20 +25,20 @@ def golden_clocks_per_visit(preset: MemoryPreset, bytes_per_vector: int) -> floa
     The table fills the channel; rows are uniformly random. A vector has at most the bytes of a
     DRAM row.
     """
-    from recspeed.models.chip.channel import simulate_channel
+    from recspeed.models.cluster.simulation import simulate_cluster
 
     place_tables(preset, [(1, bytes_per_vector)])
     per_row = preset.bursts_per_row // -(-bytes_per_vector // preset.burst_bytes)
     rows = preset.banks * preset.organization.rows * per_row
     generator = np.random.default_rng([bytes_per_vector, preset.organization.data_rate_mtps])
     bags = LOOKUPS // BAG
-    run = ChannelRun(
+    run = ClusterRun(
         preset=preset,
         tables=place_tables(preset, [(rows, bytes_per_vector)]),
         bag_tables=np.zeros(bags, dtype=np.int64),
         bag_lengths=np.full(bags, BAG, dtype=np.int64),
         indices=generator.integers(0, rows, LOOKUPS, dtype=np.int64),
-        settings=RunSettings(),
+        settings=ClusterSettings(),
     )
-    result = simulate_channel(run, record_commands=False)
+    result = simulate_cluster(run, record_commands=False)
     return result.counters[Counter.CYCLES] / LOOKUPS

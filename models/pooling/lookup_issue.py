@@ -10,8 +10,8 @@ Source of every rule: ARCHITECTURE.md, "Streams in" and "Lookup issue and bag sl
 import numpy as np
 from numba import njit
 
-from recspeed.models.spec.engine import Policy
-from recspeed.models.spec.run import ChannelRun
+from recspeed.models.runs.cluster import ClusterRun
+from recspeed.models.spec.table import Policy
 
 MAXIMUM_SLOTS = 256
 FATAL = int(Policy.FATAL)
@@ -41,7 +41,7 @@ occupied bag, in slot `oldest mod slots`. `slot_pending`:
 lookups that a slot has issued and not had back; `slot_beats`: beats of its pooled vector."""
 
 
-def lookup_issue(run: ChannelRun, slots: int) -> np.ndarray:
+def lookup_issue(run: ClusterRun, slots: int) -> np.ndarray:
     """A `LOOKUP_ISSUE` array of one record, as it is in clock 0."""
     state = np.zeros(1, dtype=LOOKUP_ISSUE)
     state["slots"], state["banks"] = slots, run.preset.banks

@@ -4,7 +4,8 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from recspeed.models.spec.collective import LinkParameters, WireFormat
+from recspeed.models.spec.collective import WireFormat
+from recspeed.models.spec.link import LinkParameters
 from recspeed.rtl.collective.descriptor import (
     COMMON_LAYOUT,
     ERROR_BITS,
@@ -14,12 +15,12 @@ from recspeed.rtl.collective.descriptor import (
     descriptor_layout,
 )
 from recspeed.rtl.collective.framing import FLIT_BITS
-from recspeed.rtl.collective.lane import ReductionLane
 from recspeed.rtl.collective.link import COUNTER_LAYOUT
 from recspeed.rtl.collective.local import LocalSlice
 from recspeed.rtl.collective.port import CollectivePort
 from recspeed.rtl.collective.reduction import Reduction
-from recspeed.rtl.lib.shared import place, verilog_of
+from recspeed.rtl.collective.reduction_lane import ReductionLane
+from recspeed.rtl.generate.emit_once import place, verilog_of
 
 
 class CollectiveEngine(wiring.Component):

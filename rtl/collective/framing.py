@@ -4,7 +4,7 @@ from amaranth.hdl import Cat, Const, Module, Mux
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from recspeed.models.spec.collective import Kind
+from recspeed.models.spec.link import Kind
 from recspeed.rtl.collective.crc import Crc16
 
 FLIT_BITS = 544

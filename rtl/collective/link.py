@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from recspeed.models.spec.collective import LinkParameters
+from recspeed.models.spec.link import LinkParameters
 from recspeed.rtl.collective.framing import FLIT_BITS, Deframer, Framer, flit_layout
 from recspeed.rtl.collective.receiver import Receiver
 from recspeed.rtl.collective.transmitter import Transmitter, body_layout

@@ -4,7 +4,8 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from recspeed.models.spec.collective import EngineError, LinkParameters
+from recspeed.models.spec.collective import EngineError
+from recspeed.models.spec.link import LinkParameters
 from recspeed.rtl.collective.descriptor import (
     COMMON_LAYOUT,
     ERROR_BITS,

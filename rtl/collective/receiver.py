@@ -5,7 +5,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from recspeed.models.spec.collective import Kind, LinkParameters
+from recspeed.models.spec.link import Kind, LinkParameters
 from recspeed.rtl.collective.credits import ReceiveCredits
 from recspeed.rtl.collective.framing import flit_layout, report_layout
 from recspeed.rtl.collective.transmitter import body_layout

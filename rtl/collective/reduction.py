@@ -15,8 +15,8 @@ from recspeed.rtl.collective.descriptor import (
     lines,
     reduces,
 )
-from recspeed.rtl.collective.lane import ReductionLane
-from recspeed.rtl.lib.shared import place
+from recspeed.rtl.collective.reduction_lane import ReductionLane
+from recspeed.rtl.generate.emit_once import place
 
 LANES = 32
 

@@ -11,13 +11,13 @@ from recspeed.rtl.dram.attribution import Attribution
 from recspeed.rtl.dram.bank_machine import BankMachine
 from recspeed.rtl.dram.column_scheduler import ColumnScheduler
 from recspeed.rtl.dram.command_bus import CommandBusShare
-from recspeed.rtl.dram.front_end_signature import FrontEndPorts
-from recspeed.rtl.dram.mode import ModeControl
+from recspeed.rtl.dram.dram_bus import MAXIMUM_BURSTS, bits
+from recspeed.rtl.dram.front_end_ports import FrontEndPorts
+from recspeed.rtl.dram.mode_control import ModeControl
 from recspeed.rtl.dram.refresh_control import RefreshControl
 from recspeed.rtl.dram.request_queue import AGE_BITS
 from recspeed.rtl.dram.return_path import ReturnPath
 from recspeed.rtl.dram.row_scheduler import RowScheduler
-from recspeed.rtl.dram.signature import MAXIMUM_BURSTS, bits
 from recspeed.rtl.dram.write_buffer import WRITE_BUFFER_BURSTS, WriteBuffer
 
 __all__ = ["DramFrontEnd"]

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import Out
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.rtl.dram.command_bus import PSEUDO_CHANNELS, CommandBusArbiter
 from recspeed.rtl.dram.front_end import DramFrontEnd
-from recspeed.rtl.dram.front_end_signature import FrontEndPorts
+from recspeed.rtl.dram.front_end_ports import FrontEndPorts
 
 __all__ = ["HbmChannel"]
 

@@ -5,7 +5,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.rtl.dram.signature import bits
+from recspeed.rtl.dram.dram_bus import bits
 from recspeed.rtl.lib.timer import Timer
 
 __all__ = ["PerBankRefresher"]

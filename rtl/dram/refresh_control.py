@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.timing import MAXIMUM_REFRESH_DEBT
+from recspeed.rtl.dram.all_bank_refresh import AllBankRefresher
+from recspeed.rtl.dram.dram_bus import BankAddress, bits
 from recspeed.rtl.dram.per_bank_refresh import PerBankRefresher
-from recspeed.rtl.dram.refresh import AllBankRefresher
-from recspeed.rtl.dram.signature import BankAddress, bits
 
 __all__ = ["RefreshControl"]
 

@@ -6,7 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.rtl.dram.signature import Request
+from recspeed.rtl.dram.dram_bus import Request
 
 __all__ = ["AGE_BITS", "QueueEntry", "RequestQueue"]
 

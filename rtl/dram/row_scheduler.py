@@ -5,8 +5,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
+from recspeed.rtl.dram.dram_bus import BankAddress, bits
 from recspeed.rtl.dram.request_queue import AGE_BITS
-from recspeed.rtl.dram.signature import BankAddress, bits
 from recspeed.rtl.lib.arbiter import OldestReady
 from recspeed.rtl.lib.timer import Timer
 

@@ -6,7 +6,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.rtl.dram.signature import BEAT_BITS, MAXIMUM_BURSTS, bits
+from recspeed.rtl.dram.dram_bus import BEAT_BITS, MAXIMUM_BURSTS, bits
 
 __all__ = ["WRITE_BUFFER_BURSTS", "WriteBuffer"]
 

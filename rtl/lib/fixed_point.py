@@ -8,7 +8,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from recspeed.models.spec.engine import MAXIMUM_BAG
+from recspeed.models.spec.table import MAXIMUM_BAG
 
 __all__ = ["SUM_BITS", "ExactSum", "Fp16ToFixed", "RoundSum"]
 

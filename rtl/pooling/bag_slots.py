@@ -5,8 +5,8 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from recspeed.models.spec.engine import EngineParameters
-from recspeed.rtl.pooling.signature import ELEMENT_COUNT_BITS, LENGTH_BITS
+from recspeed.models.spec.cluster import ClusterParameters
+from recspeed.rtl.pooling.lookup_layouts import ELEMENT_COUNT_BITS, LENGTH_BITS
 
 __all__ = ["BagSlots"]
 
@@ -50,7 +50,7 @@ class BagSlots(wiring.Component):
     Timing: outputs follow in the clock after an input.
     """
 
-    def __init__(self, parameters: EngineParameters):
+    def __init__(self, parameters: ClusterParameters):
         self.parameters = parameters
         slot = range(parameters.bag_slots)
         super().__init__(

@@ -4,11 +4,11 @@ from amaranth.hdl import Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from recspeed.models.spec.engine import EngineParameters, Policy
+from recspeed.models.spec.cluster import ClusterParameters
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.rtl.dram.address_map import AddressMap
-from recspeed.rtl.dram.signature import Request
-from recspeed.rtl.pooling.signature import (
+from recspeed.models.spec.table import Policy
+from recspeed.rtl.dram.dram_bus import Request
+from recspeed.rtl.pooling.lookup_layouts import (
     BAG_NUMBER_BITS,
     ELEMENT_COUNT_BITS,
     INDEX_BITS,
@@ -18,6 +18,7 @@ from recspeed.rtl.pooling.signature import (
     LookupTag,
 )
 from recspeed.rtl.pooling.tables import TableDescriptor
+from recspeed.rtl.pooling.vector_placement import AddressMap
 
 __all__ = ["LookupIssue"]
 
@@ -51,7 +52,7 @@ class LookupIssue(wiring.Component):
     Undefined: a bag of a table that has no descriptor.
     """
 
-    def __init__(self, preset: MemoryPreset, parameters: EngineParameters):
+    def __init__(self, preset: MemoryPreset, parameters: ClusterParameters):
         self.preset = preset
         self.tag_layout = LookupTag(preset, parameters)
         self.request_layout = Request(preset, self.tag_layout.size)

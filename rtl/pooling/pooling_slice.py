@@ -5,12 +5,12 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from recspeed.models.spec.engine import EngineParameters
+from recspeed.models.spec.cluster import ClusterParameters
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.rtl.dram.signature import ReadResponse, bits
-from recspeed.rtl.pooling.lane import PoolingLane
-from recspeed.rtl.pooling.readout import Readout
-from recspeed.rtl.pooling.signature import ELEMENT_COUNT_BITS, LookupTag, PooledBeat
+from recspeed.rtl.cluster.readout import Readout
+from recspeed.rtl.dram.dram_bus import ReadResponse, bits
+from recspeed.rtl.pooling.lookup_layouts import ELEMENT_COUNT_BITS, LookupTag, PooledBeat
+from recspeed.rtl.pooling.pooling_lane import PoolingLane
 
 __all__ = ["PoolingSlice"]
 
@@ -40,7 +40,7 @@ class PoolingSlice(wiring.Component):
     Undefined: beats for a bag that is being read out.
     """
 
-    def __init__(self, preset: MemoryPreset, parameters: EngineParameters):
+    def __init__(self, preset: MemoryPreset, parameters: ClusterParameters):
         self.parameters = parameters
         self.tag_layout = LookupTag(preset, parameters)
         self.response_layout = ReadResponse(preset, self.tag_layout.size)

@@ -5,11 +5,11 @@ from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from recspeed.models.spec.engine import EngineParameters
+from recspeed.models.spec.cluster import ClusterParameters
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.models.spec.registers import TableRegister
-from recspeed.rtl.dram.signature import bits
-from recspeed.rtl.pooling.signature import ELEMENT_COUNT_BITS, TABLE_BITS
+from recspeed.models.spec.register_map import TableRegister
+from recspeed.rtl.dram.dram_bus import bits
+from recspeed.rtl.pooling.lookup_layouts import ELEMENT_COUNT_BITS, TABLE_BITS
 
 __all__ = ["TableDescriptor", "Tables"]
 
@@ -46,7 +46,7 @@ class Tables(wiring.Component):
     Timing: `descriptor` is combinational from `address`.
     """
 
-    def __init__(self, preset: MemoryPreset, parameters: EngineParameters):
+    def __init__(self, preset: MemoryPreset, parameters: ClusterParameters):
         self.preset = preset
         self.parameters = parameters
         super().__init__(

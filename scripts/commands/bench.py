@@ -9,20 +9,22 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from recspeed.models.bounds import visit_bound
-from recspeed.models.chip.channel import simulate_channel
-from recspeed.models.spec.engine import EngineParameters, RunSettings
+from recspeed.models.bounds.visits import visit_bound
+from recspeed.models.cluster.simulation import simulate_cluster
+from recspeed.models.spec.cluster import ClusterParameters, ClusterSettings
 from recspeed.models.spec.memory import MemoryPreset, memory_preset
-from recspeed.rtl.verilog import generate
-from recspeed.scripts.collective_bench import measure_speed as measure_collectives
-from recspeed.scripts.collective_bench import speed_table as collective_table
-from recspeed.scripts.collective_figures import bandwidth_table as collective_bandwidth_table
-from recspeed.scripts.collective_figures import error_table, latency_table
+from recspeed.rtl.generate.verilog import generate
 from recspeed.scripts.console import UserError, out, progress
-from recspeed.scripts.workload import uniform_run
-from recspeed.tb import toolchain
-from recspeed.tb.channel import TOPLEVEL, build_channel, simulate_channels
-from recspeed.tb.harness.channel_harness import PEERS, ChannelHarness
+from recspeed.scripts.measurements.cluster_workload import uniform_run
+from recspeed.scripts.measurements.collective_bench import measure_speed as measure_collectives
+from recspeed.scripts.measurements.collective_bench import speed_table as collective_table
+from recspeed.scripts.measurements.collective_figures import (
+    bandwidth_table as collective_bandwidth_table,
+)
+from recspeed.scripts.measurements.collective_figures import error_table, latency_table
+from recspeed.tb.cluster.harness import PEERS, ClusterHarness
+from recspeed.tb.cluster.simulation import TOPLEVEL, build_channel, simulate_clusters
+from recspeed.tb.simulator import toolchain
 
 EXAMPLE = "Example: recspeed bench --memory hbm2-2000"
 BLOCKS = ("memory_channel", "collective")
@@ -40,14 +42,14 @@ class Speed:
 
 def measure_speed(preset: MemoryPreset, lookups: int, seed: int) -> Speed:
     """Time RTL simulation (process start and files included) and golden model on one run."""
-    run = uniform_run(preset, 64, lookups, RunSettings(), seed)
-    simulate_channel(uniform_run(preset, 64, 800, RunSettings(), seed))  # compiles it
+    run = uniform_run(preset, 64, lookups, ClusterSettings(), seed)
+    simulate_cluster(uniform_run(preset, 64, 800, ClusterSettings(), seed))  # compiles it
     build_channel(preset, run.parameters)
     start = time.perf_counter()
-    result = simulate_channels([run], record_commands=False)[0]
+    result = simulate_clusters([run], record_commands=False)[0]
     rtl_seconds = time.perf_counter() - start
     start = time.perf_counter()
-    simulate_channel(run, record_commands=False)
+    simulate_cluster(run, record_commands=False)
     golden_seconds = time.perf_counter() - start
     return Speed(result.cycles, len(run.indices), rtl_seconds, golden_seconds)
 
@@ -55,7 +57,7 @@ def measure_speed(preset: MemoryPreset, lookups: int, seed: int) -> Speed:
 def measure_build(preset: MemoryPreset) -> tuple[float, float, int]:
     """Seconds of Verilog generation and of a simulator build without cache; lines of Verilog."""
     start = time.perf_counter()
-    text = generate(ChannelHarness(preset, EngineParameters()), TOPLEVEL)
+    text = generate(ClusterHarness(preset, ClusterParameters()), TOPLEVEL)
     generated = time.perf_counter() - start
     with tempfile.TemporaryDirectory() as name:
         source = Path(name) / f"{TOPLEVEL}.v"
@@ -78,8 +80,8 @@ def bandwidth_table(preset: MemoryPreset, lookups: int, seed: int) -> Table:
         bound = float(visit_bound(preset, size).clocks)
         fractions = []
         for outstanding in (64, 128):
-            run = uniform_run(preset, size, lookups, RunSettings(outstanding=outstanding), seed)
-            clocks = simulate_channel(run, record_commands=False).cycles / len(run.indices)
+            run = uniform_run(preset, size, lookups, ClusterSettings(outstanding=outstanding), seed)
+            clocks = simulate_cluster(run, record_commands=False).cycles / len(run.indices)
             fractions.append((size / 16 / clocks, bound / clocks))
         table.add_row(
             str(size), *(f"{pin:.4f}" for pin, _ in fractions), *(f"{b:.4f}" for _, b in fractions)

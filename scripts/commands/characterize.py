@@ -6,15 +6,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from recspeed.models.spec.engine import RunSettings
-from recspeed.scripts.characterization import (
-    Measured,
-    Point,
-    csv_text,
-    disagreements,
-    measure_all,
-    plan,
-)
+from recspeed.models.spec.cluster import ClusterSettings
 from recspeed.scripts.console import (
     CHECK_FAILED,
     INTERRUPTED,
@@ -23,8 +15,7 @@ from recspeed.scripts.console import (
     progress,
     whole_file,
 )
-from recspeed.scripts.options import OutstandingOption, SeedOption, engines, numbers, presets
-from recspeed.scripts.system_figures import (
+from recspeed.scripts.measurements.system_figures import (
     bandwidth_csv,
     bandwidth_points,
     bandwidths,
@@ -32,6 +23,15 @@ from recspeed.scripts.system_figures import (
     capacity_csv,
     chosen_figures,
 )
+from recspeed.scripts.measurements.throughput import (
+    Measured,
+    Point,
+    csv_text,
+    disagreements,
+    measure_all,
+    plan,
+)
+from recspeed.scripts.options import OutstandingOption, SeedOption, engines, numbers, presets
 
 
 def register(app: typer.Typer) -> None:
@@ -83,7 +83,7 @@ def characterize(
         numbers(sizes, "--bytes"),
         engines(engine),
         lookups,
-        RunSettings(outstanding=outstanding),
+        ClusterSettings(outstanding=outstanding),
         seed,
     )
     own = plan(presets(memory), *how) if memory is not None else []

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from recspeed.models.collective.topologies import Topology
+from recspeed.models.runs.collective import Collective
 from recspeed.models.spec.collective import (
     MAXIMUM_CHIPS,
     MINIMUM_CHIPS,
@@ -20,9 +20,10 @@ from recspeed.models.spec.collective import (
     Operation,
     WireFormat,
 )
-from recspeed.models.spec.collective_run import Collective
 from recspeed.models.spec.toml import describe
-from recspeed.scripts.collective_runs import (
+from recspeed.models.topologies.comparison import Topology
+from recspeed.scripts.console import INTERRUPTED, UserError, out, progress, whole_file
+from recspeed.scripts.measurements.collective_runs import (
     Job,
     Result,
     equal_collective,
@@ -31,7 +32,6 @@ from recspeed.scripts.collective_runs import (
     other_topologies,
     run_job,
 )
-from recspeed.scripts.console import INTERRUPTED, UserError, out, progress, whole_file
 from recspeed.scripts.options import Engine, SeedOption, engines, numbers
 from recspeed.scripts.reports.collective_plot import (
     PAPER_LATENCY_NANOSECONDS,

@@ -5,17 +5,17 @@ from typing import Annotated
 
 import typer
 
-from recspeed.models.spec.dram_run import FrontEndSettings
+from recspeed.models.spec.front_end import FrontEndSettings
 from recspeed.models.spec.memory import memory_preset
-from recspeed.scripts.command_log import write_command_log
 from recspeed.scripts.console import CHECK_FAILED, UserError, out, progress, whole_file
-from recspeed.scripts.dram_points import DramMeasured, DramPoint, checks_of, outcome_of
-from recspeed.scripts.dram_sweep_run import run_sweeps
-from recspeed.scripts.dram_sweeps import chosen_sweeps
-from recspeed.scripts.dram_tables import gaps_table, sharing_table, throughput_table
-from recspeed.scripts.dram_workload import check_request
-from recspeed.scripts.engines import run_front_end, run_front_ends
+from recspeed.scripts.measurements.dram_points import DramMeasured, DramPoint, checks_of, outcome_of
+from recspeed.scripts.measurements.dram_sweep_run import run_sweeps
+from recspeed.scripts.measurements.dram_sweeps import chosen_sweeps
+from recspeed.scripts.measurements.dram_workload import check_request
+from recspeed.scripts.measurements.fidelities import run_front_end, run_front_ends
 from recspeed.scripts.options import Engine, OutstandingOption, Refresh, SeedOption, presets
+from recspeed.scripts.reports.command_log import write_command_log
+from recspeed.scripts.reports.dram_tables import gaps_table, sharing_table, throughput_table
 
 DEFAULTS = FrontEndSettings()
 SWEEP_BYTES = 64

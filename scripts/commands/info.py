@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from recspeed.models.bounds import visit_bound
-from recspeed.models.spec.engine import RunSettings
+from recspeed.models.bounds.visits import visit_bound
+from recspeed.models.spec.cluster import ClusterSettings
 from recspeed.models.spec.memory import (
     MemoryPreset,
     TimingClocks,
@@ -17,8 +17,8 @@ from recspeed.models.spec.memory import (
     memory_preset_names,
 )
 from recspeed.scripts.console import out
-from recspeed.scripts.engines import channel_bound, channel_word
-from recspeed.scripts.memory_systems import PARTS, chip_system
+from recspeed.scripts.measurements.fidelities import channel_bound, channel_word
+from recspeed.scripts.measurements.memory_systems import PARTS, chip_system
 
 CALIBRATED = "*"
 SIZES = tuple(range(32, 257, 32))
@@ -157,7 +157,7 @@ def _bounds(preset: MemoryPreset) -> Table:
         table.add_column(column, justify="right")
     table.add_column("bound by")
     for size in SIZES:
-        clocks, limiter = channel_bound(preset, size, RunSettings())
+        clocks, limiter = channel_bound(preset, size, ClusterSettings())
         rate = size * preset.clock_ghz / clocks
         table.add_row(
             str(size),

@@ -7,14 +7,19 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from recspeed.models.spec.engine import RunSettings
+from recspeed.models.runs.cluster import ClusterResult, ClusterRun
+from recspeed.models.spec.cluster import ClusterSettings
 from recspeed.models.spec.memory import memory_preset
-from recspeed.models.spec.registers import Counter
-from recspeed.models.spec.run import ChannelResult, ChannelRun
+from recspeed.models.spec.register_map import Counter
 from recspeed.models.traces.trace import load_trace
-from recspeed.scripts.attribution import CAUSE_NAMES, limiter, shares
 from recspeed.scripts.console import UserError, out, progress, whole_file
-from recspeed.scripts.engines import run_channel
+from recspeed.scripts.measurements.cluster_workload import (
+    bytes_read,
+    check_fatal,
+    pooled_array,
+    trace_run,
+)
+from recspeed.scripts.measurements.fidelities import run_channel
 from recspeed.scripts.options import (
     Engine,
     LookupPolicy,
@@ -24,7 +29,7 @@ from recspeed.scripts.options import (
     SeedOption,
     TraceOption,
 )
-from recspeed.scripts.workload import bytes_read, check_fatal, pooled_array, trace_run
+from recspeed.scripts.reports.attribution import CAUSE_NAMES, limiter, shares
 
 STATUS = (Counter.ERROR, Counter.ERROR_BAG, Counter.ERROR_POSITION, Counter.ERROR_INDEX)
 
@@ -70,7 +75,7 @@ def pool(
         )
     preset = memory_preset(memory)
     trace = load_trace(trace_path)
-    settings = RunSettings(outstanding=outstanding, output=output.value)
+    settings = ClusterSettings(outstanding=outstanding, output=output.value)
     try:
         run = trace_run(trace, preset, settings, policy.value_of_register, seed)
     except (UserError, ValueError) as error:
@@ -91,7 +96,7 @@ def pool(
     out.print(_summary(run, result, engine, out_path))
 
 
-def _summary(run: ChannelRun, result: ChannelResult, engine: Engine, path: Path) -> Table:
+def _summary(run: ClusterRun, result: ClusterResult, engine: Engine, path: Path) -> Table:
     counters, preset = result.counters, run.preset
     microseconds = result.cycles / preset.clock_ghz / 1000
     table = Table(title=f"{path}: pooled by {engine}", title_justify="left", show_header=False)

@@ -13,11 +13,8 @@ from rich.table import Table
 
 from recspeed.scripts.console import CHECK_FAILED, UserError, out, progress, whole_file
 from recspeed.tb.collective import regression as collective_regression
-from recspeed.tb.junit import write_junit
-from recspeed.tb.regression import (
-    BLOCKS as MEMORY_BLOCKS,
-)
-from recspeed.tb.regression import (
+from recspeed.tb.regression.cases import BLOCKS as MEMORY_BLOCKS
+from recspeed.tb.regression.cases import (
     FRONT_END_RANDOM,
     Block,
     Case,
@@ -27,6 +24,7 @@ from recspeed.tb.regression import (
     record_waves,
     run_batch,
 )
+from recspeed.tb.regression.junit import write_junit
 
 EXAMPLE = "Example: recspeed regress --random 1000 --jobs 2 --out build/out/regress"
 BLOCKS = (*MEMORY_BLOCKS, "collective")

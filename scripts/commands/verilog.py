@@ -11,7 +11,7 @@ from recspeed.models.spec.address_map import DEFAULT_ADDRESS_MAP
 from recspeed.models.spec.collective import MAXIMUM_CHIPS, MINIMUM_CHIPS
 from recspeed.models.spec.memory import memory_preset
 from recspeed.models.spec.toml import SpecificationError
-from recspeed.rtl.blocks import BLOCKS, Block, Choices, Port
+from recspeed.rtl.generate.blocks import BLOCKS, Block, Choices, Port
 from recspeed.scripts.console import UserError, out, whole_file
 
 EXAMPLE = "Example: recspeed verilog --block memory_channel --preset hbm2e-3000 --out verilog"

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import matplotlib
 from matplotlib.patches import Patch
 
-from recspeed.models.spec.registers import Counter
-from recspeed.scripts.attribution import CAUSE_NAMES, shares
-from recspeed.scripts.characterization import Measured
+from recspeed.models.spec.register_map import Counter
+from recspeed.scripts.measurements.throughput import Measured
 from recspeed.scripts.options import Engine
+from recspeed.scripts.reports.attribution import CAUSE_NAMES, shares
 from recspeed.scripts.reports.style import CAUSE_COLOURS, SETTINGS, figure, png
 from recspeed.scripts.reports.throughput_plot import by_memory
 

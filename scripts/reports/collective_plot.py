@@ -6,9 +6,9 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from recspeed.models.collective.topologies import Topology
 from recspeed.models.spec.collective import CollectiveParameters, Operation
-from recspeed.scripts.collective_runs import BUS_FACTOR, Result
+from recspeed.models.topologies.comparison import Topology
+from recspeed.scripts.measurements.collective_runs import BUS_FACTOR, Result
 from recspeed.scripts.options import Engine
 from recspeed.scripts.reports.style import INK, MUTED, SERIES, SETTINGS, figure, png
 

@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from recspeed.scripts.attribution import CAUSE_NAMES, shares
-from recspeed.scripts.dram_points import DramMeasured
-from recspeed.scripts.dram_sweeps import Case, Sweep
+from recspeed.scripts.measurements.dram_points import DramMeasured
+from recspeed.scripts.measurements.dram_sweeps import Case, Sweep
+from recspeed.scripts.reports.attribution import CAUSE_NAMES, shares
 from recspeed.scripts.reports.style import CAUSE_COLOURS, INK, MUTED, SERIES, SETTINGS, figure, png
 
 Results = Sequence[tuple[Case, DramMeasured]]

@@ -6,7 +6,7 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-from recspeed.models.spec.registers import Counter
+from recspeed.models.spec.register_map import Counter
 
 matplotlib.use("Agg")
 

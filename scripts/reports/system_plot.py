@@ -7,12 +7,12 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from recspeed.scripts.characterization import Measured
-from recspeed.scripts.memory_systems import MemorySystem
+from recspeed.scripts.measurements.memory_systems import MemorySystem
+from recspeed.scripts.measurements.system_figures import Bandwidths, Capacity, system_gb_per_s
+from recspeed.scripts.measurements.throughput import Measured
 from recspeed.scripts.options import Engine
 from recspeed.scripts.reports.style import INK, MUTED, SERIES, SETTINGS, figure, png
 from recspeed.scripts.reports.throughput_plot import LINES, NAMES, best_engine
-from recspeed.scripts.system_figures import Bandwidths, Capacity, system_gb_per_s
 
 MANY_SIZES = 12
 

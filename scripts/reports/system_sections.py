@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
+from recspeed.scripts.measurements.system_figures import Bandwidths, Capacity, system_gb_per_s
 from recspeed.scripts.options import Engine
 from recspeed.scripts.reports.dram_html import Section
 from recspeed.scripts.reports.system_plot import by_engine
 from recspeed.scripts.reports.throughput_plot import NAMES, best_engine
-from recspeed.scripts.system_figures import Bandwidths, Capacity, system_gb_per_s
 
 
 def bandwidth_section(systems: Bandwidths, picture: bytes) -> Section:

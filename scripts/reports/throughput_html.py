@@ -6,15 +6,15 @@ from importlib.resources import files
 
 from jinja2 import Environment, StrictUndefined
 
-from recspeed.scripts.attribution import CAUSE_MEANINGS, CAUSE_NAMES, SLACK, shares
-from recspeed.scripts.characterization import Measured, disagreements
-from recspeed.scripts.engines import channel_word, engine_version
-from recspeed.scripts.memory_systems import chip_system
+from recspeed.scripts.measurements.cluster_workload import LOOKUPS_PER_BAG, full_table_rows
+from recspeed.scripts.measurements.fidelities import channel_word, engine_version
+from recspeed.scripts.measurements.memory_systems import chip_system
+from recspeed.scripts.measurements.throughput import Measured, disagreements
 from recspeed.scripts.options import Engine
+from recspeed.scripts.reports.attribution import CAUSE_MEANINGS, CAUSE_NAMES, SLACK, shares
 from recspeed.scripts.reports.attribution_plot import attribution_png
 from recspeed.scripts.reports.dram_html import Section
 from recspeed.scripts.reports.throughput_plot import NAMES, best_engine, by_memory
-from recspeed.scripts.workload import LOOKUPS_PER_BAG, full_table_rows
 
 
 def report_html(

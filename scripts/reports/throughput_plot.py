@@ -7,8 +7,8 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from recspeed.scripts.characterization import Measured
-from recspeed.scripts.engines import channel_word
+from recspeed.scripts.measurements.fidelities import channel_word
+from recspeed.scripts.measurements.throughput import Measured
 from recspeed.scripts.options import Engine
 from recspeed.scripts.reports.style import INK, MUTED, SERIES, SETTINGS, figure, png
 

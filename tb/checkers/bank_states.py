@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from recspeed.models.runs.command_log import CommandCode
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.models.spec.run import CommandCode
 from recspeed.models.spec.timing import AUTO_PRECHARGE, COLUMN_COMMANDS, READS
 from recspeed.tb.checkers.commands import among, rank_of, suffix
 from recspeed.tb.checkers.report import JedecReport

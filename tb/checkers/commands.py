@@ -5,8 +5,8 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
+from recspeed.models.runs.command_log import CommandCode
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.models.spec.run import CommandCode
 
 
 def among(log: np.ndarray, names: Collection[str]) -> NDArray[np.bool_]:

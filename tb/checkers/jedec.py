@@ -7,8 +7,8 @@ never drives to its limit marks a controller that is too slow, or a rule that an
 
 import numpy as np
 
+from recspeed.models.runs.command_log import CommandCode
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.models.spec.run import CommandCode
 from recspeed.models.spec.timing import bus_rules, timing_rules
 from recspeed.tb.checkers.bank_states import check_bank_states
 from recspeed.tb.checkers.commands import among

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from recspeed.models.collective.bound import bound_clocks
-from recspeed.models.collective.golden import golden_outcome, golden_output
-from recspeed.models.spec.collective import PAYLOAD_BYTES
-from recspeed.models.spec.collective_run import COUNTERS, CollectiveOutcome
+from recspeed.models.bounds.collective import bound_clocks
+from recspeed.models.collective.simulation import golden_outcome, golden_output
+from recspeed.models.runs.collective import COUNTERS, CollectiveOutcome
+from recspeed.models.spec.link import PAYLOAD_BYTES
 from recspeed.tb.collective.mixes import Mix
 
 

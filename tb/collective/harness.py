@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from recspeed.models.spec.collective import LinkParameters
+from recspeed.models.spec.link import LinkParameters
 from recspeed.rtl.collective.descriptor import descriptor_layout
 from recspeed.rtl.collective.engine import engine_verilog
-from recspeed.tb import toolchain
+from recspeed.tb.simulator import toolchain
 
 HERE = Path(__file__).parent
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from recspeed.models.spec.collective import LinkParameters, Operation, WireFormat
-from recspeed.models.spec.collective_run import (
+from recspeed.models.runs.collective import (
     Collective,
     CollectiveRun,
     Fault,
@@ -18,6 +17,8 @@ from recspeed.models.spec.collective_run import (
     lay_out,
     start_clock,
 )
+from recspeed.models.spec.collective import Operation, WireFormat
+from recspeed.models.spec.link import LinkParameters
 
 LIMIT = 2_000_000
 """Clocks after which a run counts as hanging."""

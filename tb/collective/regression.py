@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from recspeed.models.spec.collective import CollectiveParameters, LinkParameters
-from recspeed.tb import toolchain
+from recspeed.models.spec.collective import CollectiveParameters
+from recspeed.models.spec.link import LinkParameters
 from recspeed.tb.collective.compare import judge
 from recspeed.tb.collective.mixes import SPECIAL_MIXES, Mix, random_mix
-from recspeed.tb.collective.runner import run_rtl
-from recspeed.tb.verdict import Verdict
+from recspeed.tb.collective.simulation import run_rtl
+from recspeed.tb.regression.verdict import Verdict
+from recspeed.tb.simulator import toolchain
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,22 @@
+"""What numba's compilation cache cannot see: whether a callee in another file has changed."""
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+MODELS = Path(__file__).parents[1]
+
+
+@cache
+def sources_fingerprint(folder: Path = MODELS) -> int:
+    """A number that changes with any Python file below `folder`.
+
+    numba keys a cached function by its own file only, although it has compiled its callees' code
+    and imported constants into it. A kernel that is made inside a function, with this number as a
+    closure variable, carries it in its key, and so is compiled again when any of them changes.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        for part in (path.relative_to(folder).as_posix().encode(), path.read_bytes()):
+            digest.update(len(part).to_bytes(8, "little") + part)
+    return int.from_bytes(digest.digest()[:7], "little")

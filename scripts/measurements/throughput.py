@@ -1,0 +1,248 @@
+"""Throughput of a memory channel per embedding size and engine: points, their cache, their CSV."""
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from recspeed.models.runs.cluster import ClusterResult
+from recspeed.models.spec.cluster import ClusterParameters, ClusterSettings
+from recspeed.models.spec.memory import MemoryPreset
+from recspeed.models.spec.register_map import Counter
+from recspeed.scripts.measurements.cluster_workload import LOOKUPS_PER_BAG, uniform_run
+from recspeed.scripts.measurements.fidelities import channel_bound, engine_version, run_channel
+from recspeed.scripts.measurements.memory_systems import chip_channels
+from recspeed.scripts.measurements.store import keep_outcome, load_outcome
+from recspeed.scripts.options import Engine
+from recspeed.scripts.reports.attribution import limiter
+
+COLUMNS = (
+    "memory",
+    "embedding_bytes",
+    "dtype",
+    "engine",
+    "lookups",
+    "cycles",
+    "clock_ghz",
+    "gb_per_s_channel",
+    "gb_per_s_chip",
+    "fraction_of_bound",
+    "fraction_of_pin",
+    "limiter",
+)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measurement to make: everything that its outcome depends on."""
+
+    preset: MemoryPreset
+    size: int
+    """Embedding bytes."""
+    engine: Engine
+    lookups: int
+    settings: ClusterSettings
+    seed: int
+
+    @property
+    def key(self) -> str:
+        """A digest of every input, the engine's sources included."""
+        inputs = {
+            "preset": self.preset.model_dump(mode="json"),
+            "size": self.size,
+            "engine": self.engine.value,
+            "version": engine_version(self.engine),
+            "lookups": self.lookups,
+            "lookups_per_bag": LOOKUPS_PER_BAG,
+            "settings": self.settings.model_dump(mode="json"),
+            "parameters": ClusterParameters().model_dump(mode="json"),
+            "seed": self.seed,
+        }
+        return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a point measured.
+
+    Attributes
+    ----------
+    cycles
+        Clocks of the run; of a bound, clocks that no run of as many lookups can do without.
+    counters
+        Performance counters by name; none for a bound.
+    digest
+        SHA-256 of every result bit and the clock of every output transfer; empty for a bound.
+    """
+
+    cycles: float
+    counters: dict[str, int]
+    digest: str
+
+    def by_counter(self) -> dict[Counter, int]:
+        return {Counter[name]: value for name, value in self.counters.items()}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A point with its outcome, and the throughput that follows."""
+
+    point: Point
+    outcome: Outcome
+    bound_cycles: float
+    bound_limiter: str
+
+    @property
+    def limiter(self) -> str:
+        """What held it back; of a bound, its largest term."""
+        if self.point.engine is Engine.BOUND:
+            return self.bound_limiter
+        return limiter(self.outcome.by_counter(), self.point.preset)
+
+    @property
+    def gb_per_s(self) -> float:
+        """Embedding bytes per nanosecond of one channel; padding does not count."""
+        point = self.point
+        return point.lookups * point.size * point.preset.clock_ghz / self.outcome.cycles
+
+    @property
+    def gb_per_s_chip(self) -> float:
+        return self.gb_per_s * chip_channels(self.point.preset)
+
+    @property
+    def fraction_of_bound(self) -> float:
+        return self.bound_cycles / self.outcome.cycles
+
+    @property
+    def fraction_of_pin(self) -> float:
+        return self.gb_per_s / self.point.preset.pin_gb_per_s
+
+
+def plan(
+    presets: Sequence[MemoryPreset],
+    sizes: Sequence[int],
+    engines: Sequence[Engine],
+    lookups: int,
+    settings: ClusterSettings,
+    seed: int,
+) -> list[Point]:
+    """Every point, in the order of the CSV; a size that fits no burst is refused here."""
+    for preset in presets:
+        for size in sizes:
+            uniform_run(preset, size, 1, settings, seed)
+    return [
+        Point(preset, size, engine, lookups, settings, seed)
+        for preset in presets
+        for size in sizes
+        for engine in engines
+    ]
+
+
+def measure(point: Point) -> Outcome:
+    """Run the RTL or golden model on `point`."""
+    run = uniform_run(point.preset, point.size, point.lookups, point.settings, point.seed)
+    result = run_channel(point.engine, run, record_commands=False)
+    counters = {counter.name: int(value) for counter, value in result.counters.items()}
+    return Outcome(result.cycles, counters, result_digest(result))
+
+
+def result_digest(result: ClusterResult) -> str:
+    """SHA-256 of every output transfer: bag, beat, lanes and clock."""
+    digest = hashlib.sha256()
+    for array in (result.bag, result.beat, result.lanes, result.transfer_cycle):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
+def cached(point: Point, folder: Path) -> Outcome | None:
+    """The outcome of an earlier run with the same inputs; a damaged file counts as none."""
+    outcome = load_outcome(point.key, folder)
+    try:
+        return Outcome(**outcome) if outcome is not None else None
+    except TypeError:
+        return None
+
+
+def keep(point: Point, outcome: Outcome, folder: Path) -> None:
+    """Keep an outcome for the next run."""
+    what = {
+        "memory": point.preset.name,
+        "embedding_bytes": point.size,
+        "engine": point.engine.value,
+    }
+    keep_outcome(point.key, what, asdict(outcome), folder)
+
+
+def measure_all(
+    points: Sequence[Point], folder: Path, done: Callable[[Point, bool], None]
+) -> list[Measured]:
+    """Every point's outcome, from the cache in `folder` or measured and kept there.
+
+    `done` is told each point and whether it was cached.
+    """
+    measured: list[Measured] = []
+    for point in points:
+        clocks, name = channel_bound(point.preset, point.size, point.settings)
+        outcome = cached(point, folder)
+        found = outcome is not None
+        if point.engine is Engine.BOUND:
+            outcome = Outcome(clocks * point.lookups, {}, "")
+        elif outcome is None:
+            outcome = measure(point)
+            keep(point, outcome, folder)
+        measured.append(Measured(point, outcome, clocks * point.lookups, name))
+        done(point, found)
+    return measured
+
+
+def disagreements(measured: Sequence[Measured]) -> list[str]:
+    """Where RTL and golden model differ in any result bit, output clock or counter, in words."""
+    golden = {
+        (one.point.preset.name, one.point.size): one.outcome
+        for one in measured
+        if one.point.engine is Engine.GOLDEN
+    }
+    faults: list[str] = []
+    for one in measured:
+        name, size = one.point.preset.name, one.point.size
+        other = golden.get((name, size))
+        if one.point.engine is not Engine.RTL or other is None or one.outcome == other:
+            continue
+        names = [key for key, value in one.outcome.counters.items() if other.counters[key] != value]
+        faults.append(
+            f"{name}, {size} B: RTL and golden model differ in "
+            f"{', '.join(names) or 'results'} (cycles {one.outcome.cycles:g} and {other.cycles:g})"
+        )
+    return faults
+
+
+def csv_text(measured: Sequence[Measured]) -> str:
+    """`throughput.csv`; its columns are `COLUMNS`."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for one in measured:
+        point = one.point
+        writer.writerow(
+            (
+                point.preset.name,
+                point.size,
+                "fp16",
+                point.engine.value,
+                point.lookups,
+                # A bound in whole clocks: no run is shorter.
+                int(np.ceil(one.outcome.cycles)),
+                f"{point.preset.clock_ghz:g}",
+                f"{one.gb_per_s:.4f}",
+                f"{one.gb_per_s_chip:.2f}",
+                f"{one.fraction_of_bound:.4f}",
+                f"{one.fraction_of_pin:.4f}",
+                one.limiter,
+            )
+        )
+    return file.getvalue()

@@ -1,0 +1,132 @@
+"""The harness of a memory channel: sources, sink, DRAM and cycle counter around it."""
+
+# As for rtl in pyproject.toml: an Amaranth component's members are unknown to checkers.
+# pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
+# pyright: reportArgumentType=false, reportCallIssue=false
+# pyright: reportIndexIssue=false, reportOperatorIssue=false
+
+from pathlib import Path
+
+from amaranth.hdl import ClockSignal, Instance, Module, Signal, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import In, Out
+
+from recspeed.models.spec.cluster import ClusterParameters
+from recspeed.models.spec.memory import MemoryPreset
+from recspeed.models.spec.register_map import ADDRESS_BITS
+from recspeed.rtl.cluster.memory_channel import MemoryChannel
+from recspeed.tb.checkers.stream_law import StreamLaw
+from recspeed.tb.peers.dram_peer import dram_peer
+
+BAG_SOURCE = 0
+INDEX_SOURCE = 1
+POOLED_SINK = 0
+
+PEERS = tuple(Path(__file__).parents[1] / "peers" / name for name in ("peers.sv", "peers.cpp"))
+"""What is compiled with every harness."""
+
+
+class ClusterHarness(wiring.Component):
+    """A `MemoryChannel` between DPI peers (`peers.sv`).
+
+    Members
+    -------
+    address, write, write_data : In; read_data : Out
+        The channel's register bus.
+    load, store, index : In
+        Load run number `index`, store its outputs, in this clock.
+    done : Out(1)
+    law_violations : Out(32)
+        Violations of the stream law on the channel's three streams.
+
+    The peers run from the clock in which register RUN is seen set until `done`. `cycle` counts from
+    0 in that clock.
+    """
+
+    def __init__(self, preset: MemoryPreset, parameters: ClusterParameters):
+        self.preset = preset
+        self.parameters = parameters
+        super().__init__(
+            {
+                "address": In(ADDRESS_BITS),
+                "write": In(1),
+                "write_data": In(64),
+                "read_data": Out(64),
+                "load": In(1),
+                "store": In(1),
+                "index": In(32),
+                "done": Out(1),
+                "law_violations": Out(32),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.channel = channel = MemoryChannel(self.preset, self.parameters)
+        clock = ClockSignal()
+        enable = Signal()
+        cycle = Signal(64)
+        m.d.comb += [
+            channel.address.eq(self.address),
+            channel.write.eq(self.write),
+            channel.write_data.eq(self.write_data),
+            self.read_data.eq(channel.read_data),
+            self.done.eq(channel.done),
+            enable.eq(channel.running),
+        ]
+        with m.If(enable):
+            m.d.sync += cycle.eq(cycle + 1)
+
+        m.submodules.session = Instance(
+            "recspeed_session",
+            i_clk=clock,
+            i_load=self.load,
+            i_store=self.store,
+            i_index=self.index,
+        )
+        common = {"i_clk": clock, "i_enable": enable, "i_cycle": cycle}
+        laws = []
+        for name, identity, port in (
+            ("bag_source", BAG_SOURCE, channel.bags),
+            ("index_source", INDEX_SOURCE, channel.indices),
+        ):
+            payload = Signal(len(Value.cast(port.payload)))
+            m.d.comb += Value.cast(port.payload).eq(payload)
+            m.submodules[name] = Instance(
+                "recspeed_source",
+                p_ID=identity,
+                p_WIDTH=len(payload),
+                o_valid=port.valid,
+                i_ready=port.ready,
+                o_payload=payload,
+                **common,
+            )
+            laws.append((name, port))
+        m.submodules.pooled_sink = Instance(
+            "recspeed_sink",
+            p_ID=POOLED_SINK,
+            p_WIDTH=len(Value.cast(channel.pooled.payload)),
+            i_valid=channel.pooled.valid,
+            o_ready=channel.pooled.ready,
+            i_payload=Value.cast(channel.pooled.payload),
+            **common,
+        )
+        laws.append(("pooled_sink", channel.pooled))
+        self._dram(m, channel, common)
+
+        violations = []
+        for name, port in laws:
+            law = StreamLaw(len(Value.cast(port.payload)))
+            m.submodules[f"{name}_law"] = law
+            m.d.comb += [
+                law.enable.eq(enable),
+                law.valid.eq(port.valid),
+                law.ready.eq(port.ready),
+                law.payload.eq(Value.cast(port.payload)),
+            ]
+            violations.append(law.violations)
+        m.d.comb += self.law_violations.eq(sum(violations))
+        return m
+
+    def _dram(self, m, channel, common):
+        m.submodules.dram = dram_peer(self.preset, channel.dram, common)
