@@ -5,16 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from recspeed.models.collective import engine as e
-from recspeed.models.collective.clock_loop import (
-    EVENT_COMPLETE,
-    EVENT_ERROR,
-    EVENT_PEERS,
-    EVENT_START,
-    run_clocks,
-)
-from recspeed.models.collective.link import parameter_vector
+from recspeed.models.collective.clock_loop import run_clocks
 from recspeed.models.collective.reduction import reduced
+from recspeed.models.collective.system_record import SystemRecord, system_record
 from recspeed.models.runs.collective import (
     COUNTERS,
     Collective,
@@ -25,68 +18,43 @@ from recspeed.models.runs.collective import (
 from recspeed.models.spec.collective import Operation
 
 
-def golden_outcome(run: CollectiveRun) -> CollectiveOutcome:
-    """The clocks, errors and counters of a run."""
-    chips = run.chips
-    longest = max(1, *(len(items) for items in run.descriptors))
-    common = np.zeros((chips, longest, e.DESCRIPTOR_FIELDS), np.int64)
-    source_bytes = np.zeros((chips, longest, chips), np.int64)
-    destination_bytes = np.zeros((chips, longest, chips), np.int64)
-    for rank, items in enumerate(run.descriptors):
-        for number, item in enumerate(items):
-            common[rank, number] = (
-                item.operation,
-                item.wire,
-                item.sequence,
-                item.local_bytes,
-                item.result_bytes,
-                item.ready_from,
-            )
-            source_bytes[rank, number] = item.source_bytes
-            destination_bytes[rank, number] = item.destination_bytes
-    stalls = np.zeros((chips, 3), np.int64)
-    stalls[:, 1:] = 1 << 62
-    for rank, stall in run.stalls.items():
-        stalls[rank] = stall.rate, stall.begin, stall.end
-    dead_from = np.full((chips, chips), 1 << 62, np.int64)
-    for pair, clock in run.dead.items():
-        dead_from[pair] = clock
-    ordered = sorted(run.faults, key=lambda f: (f.source, f.target, f.ordinal))
-    faults = np.array([(f.ordinal, int(f.kind)) for f in ordered], np.int64).reshape(-1, 2)
-    wires = [f.source * chips + f.target for f in ordered]
-    fault_begin = np.searchsorted(wires, np.arange(chips * chips + 1)).astype(np.int64)
-    counters = np.zeros((chips, chips - 1, len(COUNTERS)), np.int64)
-    events = np.zeros((chips * longest * (4 * chips + 8) + 64, 5), np.int64)
-    counts = np.array([len(items) for items in run.descriptors], np.int64)
-    end, count = run_clocks(
-        parameter_vector(run.link), counts, common, source_bytes, destination_bytes, stalls,
-        faults, fault_begin, dead_from, quiesce_clocks(run.link), run.limit, counters, events,
-    )  # fmt: skip
-    if count > len(events):
-        raise RuntimeError(f"{count} events, expected at most {len(events)}")
-    return _outcome(events[:count], counters, int(end))
+def golden_outcome(run: CollectiveRun, *, log_peers: bool = True) -> CollectiveOutcome:
+    """The clocks, errors and counters of a run; without `log_peers` the outcome's `peers` is empty.
+
+    Raises
+    ------
+    RuntimeError
+        When the peers of a run change more often than the log has room for.
+    """
+    system = system_record(run, quiesce_clocks(run.link), log_peers=log_peers)
+    run_clocks(system)
+    changes, room = int(system.run["peer_changes"][0]), len(system.peer_log)
+    if log_peers and changes > room:
+        raise RuntimeError(f"{changes} changes of peers, expected at most {room}")
+    return _outcome(system)
 
 
-def _outcome(events: NDArray[np.int64], counters: NDArray[np.int64], end: int) -> CollectiveOutcome:
-    chips = len(counters)
-    outcome = CollectiveOutcome(
-        starts=[[] for _ in range(chips)],
-        completions=[[] for _ in range(chips)],
-        peers=[[] for _ in range(chips)],
-        errors=[None] * chips,
-        counters=counters,
-        end=end,
+def _outcome(system: SystemRecord) -> CollectiveOutcome:
+    chips = len(system.chips)
+
+    def clocks(name: str) -> list[list[int]]:
+        return [[int(t) for t in row if t >= 0] for row in system.progress[name]]
+
+    peers: list[list[tuple[int, int]]] = [[] for _ in range(chips)]
+    logged = min(int(system.run["peer_changes"][0]), len(system.peer_log))
+    for rank, clock, bits in system.peer_log[:logged].tolist():
+        peers[rank].append((clock, bits))
+    errors = system.chips[["error_clock", "error", "error_link"]].tolist()
+    others = ~np.eye(chips, dtype=bool)
+    counters = np.stack([system.ends[name][others] for name in COUNTERS], axis=-1)
+    return CollectiveOutcome(
+        starts=clocks("start"),
+        completions=clocks("completion"),
+        peers=peers,
+        errors=[error if error[0] >= 0 else None for error in errors],
+        counters=counters.reshape(chips, chips - 1, len(COUNTERS)),
+        end=int(system.run["end"][0]),
     )
-    for what, rank, clock, first, second in events.tolist():
-        if what == EVENT_START:
-            outcome.starts[rank].append(clock)
-        elif what == EVENT_COMPLETE:
-            outcome.completions[rank].append(clock)
-        elif what == EVENT_PEERS:
-            outcome.peers[rank].append((clock, first))
-        elif what == EVENT_ERROR:
-            outcome.errors[rank] = (clock, first, second)
-    return outcome
 
 
 def golden_output(item: Collective, inputs: Sequence[NDArray[np.uint8]]) -> list[NDArray[np.uint8]]:

@@ -6,8 +6,9 @@ in either direction must show in some clock or counter of the mixes of the two s
 
 import pytest
 
-from recspeed.models.collective import simulation as golden
-from recspeed.models.collective.link import parameter_vector
+from recspeed.models.collective import system_record
+from recspeed.models.collective.link_record import link_parameters
+from recspeed.models.collective.simulation import golden_outcome
 from recspeed.tb.collective.compare import compare_outcomes
 from recspeed.tb.collective.regression import random_cases, special_cases, tiny_build
 
@@ -33,16 +34,16 @@ def runs():
         build = tiny_build(chips)
         cases += special_cases(build) + random_cases(build, 15, first)
     mixes = [case.make() for case in cases]
-    return [(mix.run, golden.golden_outcome(mix.run)) for mix in mixes]
+    return [(mix.run, golden_outcome(mix.run)) for mix in mixes]
 
 
 @pytest.mark.parametrize("change", [-1, 1])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_constant_that_is_off_by_one_is_noticed(runs, name, change, monkeypatch):
     def changed(link):
-        values = parameter_vector(link)
-        values[NAMES.index(name)] += change
+        values = link_parameters(link)
+        values[name] += change
         return values
 
-    monkeypatch.setattr(golden, "parameter_vector", changed)
-    assert any(compare_outcomes(golden.golden_outcome(run), right) for run, right in runs)
+    monkeypatch.setattr(system_record, "link_parameters", changed)
+    assert any(compare_outcomes(golden_outcome(run), right) for run, right in runs)
