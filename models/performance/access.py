@@ -14,8 +14,8 @@ from collections.abc import Callable
 from functools import cache
 
 from recspeed.models.bounds.visits import visit_bound
-from recspeed.models.performance.devices import GOLDEN, Device, device
-from recspeed.models.performance.golden import golden_clocks_per_visit
+from recspeed.models.performance.golden_access import golden_clocks_per_visit
+from recspeed.models.spec.device import GOLDEN, Device, device
 from recspeed.models.spec.table import MAXIMUM_VECTOR_BYTES
 
 CALIBRATED: dict[str, tuple[tuple[int, float], tuple[int, float]]] = {

@@ -11,6 +11,7 @@ from recspeed.models.performance.energy import Energy, energy_per_query
 from recspeed.models.performance.model import Evaluation
 from recspeed.models.performance.paper import CASES, Case, Row, Variant, evaluate_case, results
 from recspeed.models.performance.steps import Assumptions
+from recspeed.models.spec.collective import WireFormat
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,14 @@ VARIANTS: tuple[Beyond, ...] = (
         "partial-fp32",
         "sharded tables pooled on each chip first, FP32 partial sums on the wire",
         "recspeed-16",
-        Variant(wire="fp32"),
+        Variant(wire=WireFormat.FP32),
         sharded_only=True,
     ),
     Beyond(
         "partial-exact",
         "the same with exact fixed-point partial sums",
         "recspeed-16",
-        Variant(wire="exact"),
+        Variant(wire=WireFormat.EXACT),
         sharded_only=True,
     ),
     Beyond("direct", "latency of a direct link with a hardware engine", "recspeed-16-direct"),
@@ -55,13 +56,13 @@ VARIANTS: tuple[Beyond, ...] = (
         "direct-jedec-partial-fp32",
         "published timings, direct-link latency and FP32 partial sums together",
         "recspeed-16-direct-jedec",
-        Variant(wire="fp32"),
+        Variant(wire=WireFormat.FP32),
     ),
     Beyond(
         "direct-jedec-partial-fp32-pipelined",
         "the same, batches overlapping without limit",
         "recspeed-16-direct-jedec",
-        Variant(wire="fp32", schedule="pipelined", assumptions=_STALE),
+        Variant(wire=WireFormat.FP32, schedule="pipelined", assumptions=_STALE),
     ),
 )
 

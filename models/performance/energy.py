@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from recspeed.models.performance import access
 from recspeed.models.performance.footprint import tier_shares
 from recspeed.models.performance.model import Evaluation
-from recspeed.models.performance.system import MemoryTier, System
-from recspeed.models.performance.workload import Workload
+from recspeed.models.spec.memory_tier import MemoryTier
+from recspeed.models.spec.system import System
+from recspeed.models.spec.workload import Workload
 
 
 @dataclass(frozen=True)

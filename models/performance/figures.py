@@ -6,12 +6,14 @@ from functools import cache
 import numpy as np
 
 from recspeed.models.performance import access, presets
+from recspeed.models.performance.collective_time import collective_time
 from recspeed.models.performance.model import Evaluation, evaluate
 from recspeed.models.performance.paper import CASES, Case, results
-from recspeed.models.performance.placement import parse_placement
 from recspeed.models.performance.sweep import PARAMETERS, Axis
-from recspeed.models.performance.system import System
-from recspeed.models.performance.workload import Workload
+from recspeed.models.spec.collective import Operation
+from recspeed.models.spec.placement_strategy import parse_placement
+from recspeed.models.spec.system import System
+from recspeed.models.spec.workload import Workload
 
 SWEPT_SYSTEM = "recspeed-8"
 """Sec. VI sweeps a reference system of 8 chips (recovered from its message sizes)."""
@@ -150,7 +152,8 @@ def all_gather_gb_per_s(volumes: list[float], measured: bool) -> list[float]:
     if not measured:
         network = network.changed(curve=None)
     return [
-        volume / network.collective("all-gather", volume, 16).seconds * 1e-9 for volume in volumes
+        volume / collective_time(network, Operation.ALL_GATHER, volume, 16).seconds * 1e-9
+        for volume in volumes
     ]
 
 

@@ -5,10 +5,10 @@ Source of the items: the paper's Table X. Capacities: Table XIV and the systems'
 
 from dataclasses import dataclass
 
+from recspeed.models.performance.chip_load import ChipLoad, PlacementLoad
 from recspeed.models.performance.errors import DoesNotFitError
-from recspeed.models.performance.placement import ChipLoad, PlacementLoad
-from recspeed.models.performance.system import System
-from recspeed.models.performance.workload import ACTIVATION_BYTES, FILL_MEMORY, Workload
+from recspeed.models.spec.system import System
+from recspeed.models.spec.workload import ACTIVATION_BYTES, FILL_MEMORY, Workload
 
 
 def fills_memory(workload: Workload) -> bool:

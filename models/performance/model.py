@@ -6,13 +6,14 @@ says otherwise, no locality unless the workload says so, peak rates.
 
 from dataclasses import dataclass, field
 
+from recspeed.models.performance.chip_load import PlacementLoad, place
 from recspeed.models.performance.errors import SpecificationError
 from recspeed.models.performance.footprint import Footprint, footprint
-from recspeed.models.performance.placement import Placement, PlacementLoad, place
 from recspeed.models.performance.schedule import Timeline, check_schedule, timeline
 from recspeed.models.performance.steps import Assumptions, Step, forward_steps, training_steps
-from recspeed.models.performance.system import System
-from recspeed.models.performance.workload import Workload
+from recspeed.models.spec.placement_strategy import PlacementStrategy
+from recspeed.models.spec.system import System
+from recspeed.models.spec.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def _messages(load: PlacementLoad) -> dict[str, float]:
 def evaluate(
     workload: Workload,
     system: System,
-    placement: Placement,
+    placement: PlacementStrategy,
     *,
     schedule: str | None = None,
     training: bool = False,

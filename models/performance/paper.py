@@ -2,16 +2,17 @@
 
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 from recspeed.models.performance import presets
 from recspeed.models.performance.model import Evaluation, evaluate
-from recspeed.models.performance.placement import parse_placement
 from recspeed.models.performance.steps import Assumptions
-from recspeed.models.performance.system import System
-from recspeed.models.performance.workload import Workload
+from recspeed.models.spec.collective import WireFormat
+from recspeed.models.spec.placement_strategy import parse_placement
+from recspeed.models.spec.system import System
+from recspeed.models.spec.workload import Workload
 
 GIB = 2**30
 DIVERGENT = 0.045
@@ -63,7 +64,7 @@ class Variant:
     workload: Callable[[Workload], Workload] = lambda workload: workload
     system: Callable[[System], System] = lambda system: system
     placement: Callable[[str], str] = lambda name: name
-    wire: str = "unpooled"
+    wire: WireFormat | None = None
     schedule: str | None = None
     assumptions: Assumptions = field(default_factory=Assumptions)
 
@@ -110,7 +111,7 @@ def evaluate_case(
     return evaluate(
         change.workload(_workload(case.workload)),
         change.system(_system(system)),
-        parse_placement(change.placement(case.placement), change.wire),
+        replace(parse_placement(change.placement(case.placement)), wire=change.wire),
         schedule=change.schedule,
         training=training,
         assumptions=change.assumptions,

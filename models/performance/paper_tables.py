@@ -1,13 +1,15 @@
 """The model's side of the paper's Tables IV, V and X to XII: computed, not quoted."""
 
 from recspeed.models.performance import presets
+from recspeed.models.performance.collective_time import collective_time
 from recspeed.models.performance.errors import DoesNotFitError
 from recspeed.models.performance.footprint import rows_that_fit
-from recspeed.models.performance.interconnect import OPERATIONS, Interconnect, Topology
 from recspeed.models.performance.model import evaluate
 from recspeed.models.performance.paper import CASES, evaluate_case
-from recspeed.models.performance.placement import parse_placement
-from recspeed.models.performance.workload import Workload
+from recspeed.models.spec.collective import Operation
+from recspeed.models.spec.interconnect import Interconnect, Topology
+from recspeed.models.spec.placement_strategy import parse_placement
+from recspeed.models.spec.workload import Workload
 
 WORKLOADS = ("rm2-small", "rm2-large")
 TOPOLOGIES: tuple[Topology, ...] = ("fully-connected", "switched", "ring", "mesh")
@@ -43,12 +45,15 @@ def collective_times() -> list[list[str | float]]:
         network = Interconnect(
             topology=topology, gb_per_s=100.0, link_latency_us=0.2, switch_latency_us=0.3
         )
-        for operation in OPERATIONS:
-            times: list[str | float] = [topology, operation]
+        for operation in Operation:
+            times: list[str | float] = [topology, operation.text]
             for volume in (64e3, 1e6):
                 f = (chips - 1) / chips
-                sent = {"all-gather": volume * (chips - 1), "all-reduce": 2 * volume * f}
-                time = network.collective(operation, sent.get(operation, volume * f), chips)
+                sent = {
+                    Operation.ALL_GATHER: volume * (chips - 1),
+                    Operation.ALL_REDUCE: 2 * volume * f,
+                }
+                time = collective_time(network, operation, sent.get(operation, volume * f), chips)
                 times.append(time.seconds * 1e6)
             rows.append(times)
     return rows

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from recspeed.models.performance.errors import SpecificationError
-from recspeed.models.performance.system import System
-from recspeed.models.performance.workload import Workload
+from recspeed.models.spec.system import System
 from recspeed.models.spec.toml import parse
+from recspeed.models.spec.workload import Workload
 
 FOLDER = Path(__file__).resolve().parent.parent / "presets"
 Kind = Literal["systems", "workloads"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from recspeed.models.performance.errors import SpecificationError
 from recspeed.models.performance.steps import Step
-from recspeed.models.performance.system import SCHEDULES, Schedule
+from recspeed.models.spec.system import SCHEDULES, Schedule
 
 CLASSES: tuple[str, ...] = ("memory", "bandwidth", "latency", "compute")
 """What can bound a batch: memory time, link transfer, link latency, dense compute."""

@@ -11,8 +11,9 @@ from typing import Any, Literal
 from recspeed.models.performance.errors import SpecificationError
 from recspeed.models.performance.paper import Row, Variant, table_rows
 from recspeed.models.performance.steps import Assumptions
-from recspeed.models.performance.system import System
-from recspeed.models.performance.workload import Workload
+from recspeed.models.spec.collective import Operation
+from recspeed.models.spec.system import System
+from recspeed.models.spec.workload import Workload
 
 Standing = Literal["forced", "likely", "free"]
 
@@ -190,7 +191,7 @@ ASSUMPTIONS: tuple[Assumption, ...] = (
         "Pooled gradients of fully sharded tables are gathered by all chips.",
         "likely",
         "Fig. 13 says 'all-to-all or all-gather'; only the all-gather explains SS and LS.",
-        (_assume("all-to-all", sharded_gradient="all-to-all"),),
+        (_assume("all-to-all", sharded_gradient=Operation.ALL_TO_ALL),),
     ),
     Assumption(
         "backward",

@@ -15,9 +15,9 @@ import numpy as np
 
 from recspeed.models.performance.errors import SpecificationError
 from recspeed.models.performance.model import evaluate
-from recspeed.models.performance.placement import Placement
-from recspeed.models.performance.system import System
-from recspeed.models.performance.workload import Workload
+from recspeed.models.spec.placement_strategy import PlacementStrategy
+from recspeed.models.spec.system import System
+from recspeed.models.spec.workload import Workload
 
 if TYPE_CHECKING:
     import simpy
@@ -69,7 +69,7 @@ Service = Callable[[int], ServiceTime]
 
 
 def service_model(
-    workload: Workload, system: System, placement: Placement, schedule: str | None = None
+    workload: Workload, system: System, placement: PlacementStrategy, schedule: str | None = None
 ) -> Service:
     """The performance model as a service: evaluated once for every size that occurs."""
     known: dict[int, ServiceTime] = {}

@@ -6,11 +6,13 @@ A step occupies one resource of every chip: its memory, its links, or its comput
 from dataclasses import dataclass
 from typing import Literal
 
+from recspeed.models.performance.chip_load import ChipLoad, PlacementLoad
+from recspeed.models.performance.collective_time import collective_time
 from recspeed.models.performance.footprint import tier_shares
-from recspeed.models.performance.interconnect import Operation
-from recspeed.models.performance.placement import ChipLoad, PlacementLoad
-from recspeed.models.performance.system import System
-from recspeed.models.performance.workload import Workload
+from recspeed.models.performance.tier_time import compute_seconds, tier_seconds
+from recspeed.models.spec.collective import Operation
+from recspeed.models.spec.system import System
+from recspeed.models.spec.workload import Workload
 
 Resource = Literal["memory", "network", "compute"]
 
@@ -29,7 +31,7 @@ class Assumptions:
 
     all_reduce_latencies: int = 1
     sparse_update: Literal["write-only", "read-modify-write"] = "write-only"
-    sharded_gradient: Literal["all-gather", "all-to-all"] = "all-gather"
+    sharded_gradient: Operation = Operation.ALL_GATHER
     backward_factor: float = 2.0
     stale_reads: bool = False
 
@@ -59,13 +61,13 @@ class Step:
 def _network(name: str, parts: list[tuple[Operation, float]], system: System) -> Step:
     """A step of one or more collectives in sequence; parts without bytes fall away."""
     times = [
-        system.interconnect.collective(operation, sent, system.chips)
+        collective_time(system.interconnect, operation, sent, system.chips)
         for operation, sent in parts
         if sent > 0
     ]
     return Step(
         name,
-        " + ".join(operation for operation, sent in parts if sent > 0) or "none",
+        " + ".join(operation.text for operation, sent in parts if sent > 0) or "none",
         "network",
         sum(time.latency for time in times),
         sum(time.transfer for time in times),
@@ -76,13 +78,13 @@ def _network(name: str, parts: list[tuple[Operation, float]], system: System) ->
 def chip_memory_seconds(load: ChipLoad, workload: Workload, system: System) -> float:
     """Time of one chip's lookups: tiers work side by side, the slowest counts (Sec. VII-A)."""
     if len(system.memory) == 1:
-        return system.memory[0].seconds(load.accesses, load.bags)
+        return tier_seconds(system.memory[0], load.accesses, load.bags)
     slowest = 0.0
     for tier, share in zip(system.memory, tier_shares(load, workload, system), strict=True):
         if share > 0:
             accesses = {size: share * count for size, count in load.accesses.items()}
             bags = {size: share * count for size, count in load.bags.items()}
-            slowest = max(slowest, tier.seconds(accesses, bags))
+            slowest = max(slowest, tier_seconds(tier, accesses, bags))
     return slowest
 
 
@@ -107,18 +109,21 @@ def forward_steps(workload: Workload, load: PlacementLoad, system: System) -> di
     """
     chips = system.chips
     f = (chips - 1) / chips
-    sharded: Operation = "all-to-all" if load.unpooled else "reduce-scatter"
+    sharded = Operation.ALL_TO_ALL if load.unpooled else Operation.REDUCE_SCATTER
     macs = workload.macs_per_sample * workload.batch / chips
     return {
-        "index": _network("index exchange", [("all-to-all", load.index_bytes * f)], system),
+        "index": _network("index exchange", [(Operation.ALL_TO_ALL, load.index_bytes * f)], system),
         "lookup": _memory("lookups and pooling", "read", load, workload, system),
         "embedding": _network(
             "embedding exchange",
-            [("all-to-all", load.pooled_exchange * f), (sharded, load.sharded_exchange * f)],
+            [
+                (Operation.ALL_TO_ALL, load.pooled_exchange * f),
+                (sharded, load.sharded_exchange * f),
+            ],
             system,
         ),
         "dense": _compute(
-            "interaction and MLPs", "FP16 multiply-add", system.compute.seconds(macs)
+            "interaction and MLPs", "FP16 multiply-add", compute_seconds(system.compute, macs)
         ),
     }
 
@@ -134,12 +139,14 @@ def training_steps(
     chips = system.chips
     f = (chips - 1) / chips
     macs = workload.macs_per_sample * workload.batch / chips * assumptions.backward_factor
-    reduce = system.interconnect.collective("all-reduce", 2 * workload.dense_bytes * f, chips)
-    gather_factor = chips - 1 if assumptions.sharded_gradient == "all-gather" else f
+    reduce = collective_time(
+        system.interconnect, Operation.ALL_REDUCE, 2 * workload.dense_bytes * f, chips
+    )
+    gather_factor = chips - 1 if assumptions.sharded_gradient == Operation.ALL_GATHER else f
     gradient = _network(
         "gradient exchange",
         [
-            ("all-to-all", load.pooled_exchange * f),
+            (Operation.ALL_TO_ALL, load.pooled_exchange * f),
             (assumptions.sharded_gradient, load.sharded_gradient * gather_factor),
         ],
         system,
@@ -150,11 +157,13 @@ def training_steps(
     )
     return {
         "backward": _compute(
-            "backward of the dense layers", "FP16 multiply-add", system.compute.seconds(macs)
+            "backward of the dense layers",
+            "FP16 multiply-add",
+            compute_seconds(system.compute, macs),
         ),
         "all_reduce": Step(
             "dense all-reduce",
-            "all-reduce",
+            Operation.ALL_REDUCE.text,
             "network",
             reduce.latency * assumptions.all_reduce_latencies,
             reduce.transfer,

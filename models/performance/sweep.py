@@ -18,11 +18,11 @@ from pydantic import ValidationError
 
 from recspeed.models.performance.errors import SpecificationError
 from recspeed.models.performance.model import evaluate
-from recspeed.models.performance.placement import Placement
 from recspeed.models.performance.steps import Assumptions
-from recspeed.models.performance.system import System
-from recspeed.models.performance.workload import Workload
+from recspeed.models.spec.placement_strategy import PlacementStrategy
+from recspeed.models.spec.system import System
 from recspeed.models.spec.toml import describe
+from recspeed.models.spec.workload import Workload
 
 DEFAULT_POINTS = 25
 CHUNK = 500
@@ -196,7 +196,7 @@ class Sweep:
 
     workload: Workload
     system: System
-    placement: Placement
+    placement: PlacementStrategy
     axes: tuple[Axis, ...]
     schedule: str | None = None
     training: bool = False

@@ -20,12 +20,17 @@ MAXIMUM_CHIPS = 16
 
 
 class Operation(IntEnum):
-    """Collective operations."""
+    """Collective operations, by the number that descriptors and HEAD flits carry."""
 
     ALL_TO_ALL = 0
     ALL_GATHER = 1
     REDUCE_SCATTER = 2
     ALL_REDUCE = 3
+
+    @property
+    def text(self) -> str:
+        """Its name in files and results, as in `all-to-all`."""
+        return self.name.lower().replace("_", "-")
 
     @property
     def reduces(self) -> bool:
@@ -34,11 +39,19 @@ class Operation(IntEnum):
 
 
 class WireFormat(IntEnum):
-    """What a reduction sends: values, or partial sums in one of two precisions."""
+    """What a reduction sends: values, or partial sums in one of two precisions.
+
+    By the number that descriptors and HEAD flits carry.
+    """
 
     FP16 = 0
     FP32 = 1
     EXACT = 2
+
+    @property
+    def text(self) -> str:
+        """Its name in files and on the command line, as in `fp16`."""
+        return self.name.lower()
 
     @property
     def bytes(self) -> int:

@@ -8,7 +8,6 @@ import typer
 from rich.table import Table
 
 from recspeed.models.performance import presets
-from recspeed.models.performance.placement import parse_placement
 from recspeed.models.performance.serving import (
     LARGEST_QUERY,
     SIZE_KINDS,
@@ -18,6 +17,7 @@ from recspeed.models.performance.serving import (
     service_model,
     simulate,
 )
+from recspeed.models.spec.placement_strategy import parse_placement
 from recspeed.scripts.commands.simulate import write_json
 from recspeed.scripts.console import UserError, out, progress
 from recspeed.scripts.reports.tabular import write_csv

@@ -12,11 +12,11 @@ from recspeed.models.performance import presets
 from recspeed.models.performance import sweep as sweeps
 from recspeed.models.performance.energy import energy_per_query
 from recspeed.models.performance.model import Evaluation, evaluate
-from recspeed.models.performance.placement import STRATEGIES, parse_placement
 from recspeed.models.performance.steps import Assumptions
-from recspeed.models.performance.system import SCHEDULES, System
-from recspeed.models.performance.trace import workload_from_trace
-from recspeed.models.performance.workload import Workload
+from recspeed.models.performance.trace_workload import workload_from_trace
+from recspeed.models.spec.placement_strategy import STRATEGIES, parse_placement
+from recspeed.models.spec.system import SCHEDULES, System
+from recspeed.models.spec.workload import Workload
 from recspeed.models.traces.trace import load_trace
 from recspeed.scripts.console import UserError, out, whole_file
 

@@ -17,8 +17,8 @@ from recspeed.models.performance.energy import (
 )
 from recspeed.models.performance.model import evaluate
 from recspeed.models.performance.paper import CASES, evaluate_case
-from recspeed.models.performance.placement import parse_placement
 from recspeed.models.performance.sensitivity import Sensitivity, sensitivities
+from recspeed.models.spec.placement_strategy import parse_placement
 from recspeed.scripts.reports import drawing
 from recspeed.scripts.reports.exhibit import Cell, Exhibit
 from recspeed.scripts.reports.paper_figures import QPS_FORMAT

@@ -5,7 +5,6 @@ from pathlib import Path
 from matplotlib.ticker import FuncFormatter
 
 from recspeed.models.performance import presets
-from recspeed.models.performance.placement import parse_placement
 from recspeed.models.performance.serving import (
     LARGEST_QUERY,
     QuerySizes,
@@ -13,6 +12,7 @@ from recspeed.models.performance.serving import (
     Serving,
     service_model,
 )
+from recspeed.models.spec.placement_strategy import parse_placement
 from recspeed.scripts.reports import drawing
 from recspeed.scripts.reports.exhibit import Cell, Exhibit
 

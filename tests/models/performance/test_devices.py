@@ -13,7 +13,7 @@ from recspeed.models.performance.access import (
     jedec_access_time,
     pin_gb_per_s,
 )
-from recspeed.models.performance.devices import (
+from recspeed.models.spec.device import (
     DERIVED,
     at_data_rate,
     device,

@@ -12,7 +12,7 @@ from recspeed.models.performance.energy import (
     energy_per_query,
 )
 from recspeed.models.performance.model import evaluate
-from recspeed.models.performance.placement import parse_placement
+from recspeed.models.spec.placement_strategy import parse_placement
 
 
 def spent(system: str, workload: str = "rm2-small", placement: str = "unsharded", **more):

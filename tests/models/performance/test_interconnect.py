@@ -7,13 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from recspeed.models.performance.errors import SpecificationError
-from recspeed.models.performance.interconnect import (
-    OPERATIONS,
-    BandwidthCurve,
-    Interconnect,
-    Latencies,
-)
+from recspeed.models.performance.collective_time import collective_time, latency, stretch
+from recspeed.models.spec.collective import Operation
+from recspeed.models.spec.interconnect import BandwidthCurve, Interconnect, Latencies
+from recspeed.models.spec.toml import SpecificationError
 
 EQUAL = Latencies(all_to_all=1, all_gather=1, reduce_scatter=1, all_reduce=1)
 
@@ -44,7 +41,7 @@ def busiest_ring_link(chips: int) -> float:
 def test_ring_all_to_all_equals_routing_every_message(chips: int) -> None:
     volume = 1e6
     f = (chips - 1) / chips
-    time = network("ring").collective("all-to-all", volume * f, chips)
+    time = collective_time(network("ring"), Operation.ALL_TO_ALL, volume * f, chips)
     link = 100e9 / 2
     assert time.transfer == pytest.approx(busiest_ring_link(chips) * volume / chips / link)
 
@@ -69,7 +66,7 @@ def busiest_mesh_link(rows: int, columns: int) -> float:
 def test_mesh_all_to_all_equals_routing_every_message(rows: int, columns: int) -> None:
     chips, volume = rows * columns, 1e6
     mesh = network("mesh", mesh_columns=columns)
-    time = mesh.collective("all-to-all", volume * (chips - 1) / chips, chips)
+    time = collective_time(mesh, Operation.ALL_TO_ALL, volume * (chips - 1) / chips, chips)
     link = 100e9 / 4
     ideal = volume * (chips - 1) / chips / 100e9
     expected = max(busiest_mesh_link(rows, columns) * volume / chips / link, ideal)
@@ -79,15 +76,17 @@ def test_mesh_all_to_all_equals_routing_every_message(rows: int, columns: int) -
 def test_ring_is_as_good_in_all_reduce_and_worse_in_all_to_all() -> None:
     ring, full = network("ring"), network("fully-connected")
     sent = 2 * 1e6 * 7 / 8
-    assert ring.collective("all-reduce", sent, 8).transfer == pytest.approx(sent / 100e9)
-    ratio = ring.stretch("all-to-all", 8) / full.stretch("all-to-all", 8)
+    assert collective_time(ring, Operation.ALL_REDUCE, sent, 8).transfer == pytest.approx(
+        sent / 100e9
+    )
+    ratio = stretch(ring, Operation.ALL_TO_ALL, 8) / stretch(full, Operation.ALL_TO_ALL, 8)
     assert ratio == pytest.approx(16 / 7)
 
 
 def test_a_corner_of_a_mesh_gathers_over_two_of_four_links() -> None:
     mesh = network("mesh", mesh_columns=4)
-    for operation in ("all-gather", "reduce-scatter", "all-reduce"):
-        assert mesh.collective(operation, 1e6, 16).transfer == pytest.approx(1e6 / 50e9)
+    for operation in (Operation.ALL_GATHER, Operation.REDUCE_SCATTER, Operation.ALL_REDUCE):
+        assert collective_time(mesh, operation, 1e6, 16).transfer == pytest.approx(1e6 / 50e9)
 
 
 @pytest.mark.parametrize(
@@ -101,18 +100,18 @@ def test_a_corner_of_a_mesh_gathers_over_two_of_four_links() -> None:
 )
 def test_latency_counts_hops(topology: str, expected: list[int]) -> None:
     wires = network(topology)
-    found = [wires.latency(operation, 8) for operation in OPERATIONS]
+    found = [latency(wires, operation, 8) for operation in Operation]
     assert found == pytest.approx([0.25e-6 * hops for hops in expected])
 
 
 def test_a_switch_adds_its_latency_once_for_each_crossing() -> None:
     wires = network("switched", switch_latency_us=0.3)
-    assert wires.latency("all-to-all", 8) == pytest.approx(2 * 0.25e-6 + 0.3e-6)
-    assert wires.latency("all-reduce", 8) == pytest.approx(4 * 0.25e-6 + 2 * 0.3e-6)
+    assert latency(wires, Operation.ALL_TO_ALL, 8) == pytest.approx(2 * 0.25e-6 + 0.3e-6)
+    assert latency(wires, Operation.ALL_REDUCE, 8) == pytest.approx(4 * 0.25e-6 + 2 * 0.3e-6)
 
 
 def test_one_chip_exchanges_nothing() -> None:
-    time = network("fully-connected").collective("all-to-all", 1e6, 1)
+    time = collective_time(network("fully-connected"), Operation.ALL_TO_ALL, 1e6, 1)
     assert (time.seconds, time.sent_bytes) == (0.0, 0.0)
 
 

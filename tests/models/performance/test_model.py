@@ -12,15 +12,18 @@ from recspeed.models.performance.access import (
     jedec_access_time,
     pin_gb_per_s,
 )
-from recspeed.models.performance.devices import device_names
+from recspeed.models.performance.chip_load import ChipLoad
 from recspeed.models.performance.errors import DoesNotFitError, SpecificationError
 from recspeed.models.performance.footprint import rows_that_fit, tier_shares
 from recspeed.models.performance.model import evaluate
 from recspeed.models.performance.paper import CASES
-from recspeed.models.performance.placement import ChipLoad, parse_placement
 from recspeed.models.performance.schedule import timeline
 from recspeed.models.performance.steps import Assumptions, Step
-from recspeed.models.performance.system import SCHEDULES, MemoryTier, Rate
+from recspeed.models.performance.tier_time import rate_seconds, seconds_per_access, tier_seconds
+from recspeed.models.spec.device import device_names
+from recspeed.models.spec.memory_tier import MemoryTier, Rate
+from recspeed.models.spec.placement_strategy import parse_placement
+from recspeed.models.spec.system import SCHEDULES
 
 RECSPEED = presets.system("recspeed-16")
 DGX = presets.system("dgx-2")
@@ -233,25 +236,25 @@ def test_memory_that_pools_sends_pooled_vectors_only() -> None:
     tier = presets.system("tensordimm").memory[0]
     assert tier.attachment is not None
     ranks = 1000 * access_time("ddr4-3200-x8-1r", 256) / 12
-    assert tier.seconds({256: 1000}, {256: 10}) == pytest.approx(ranks)
+    assert tier_seconds(tier, {256: 1000}, {256: 10}) == pytest.approx(ranks)
     plain_path = tier.attachment.changed(pools=False)
     unpooled = tier.changed(attachment=plain_path)
-    assert unpooled.seconds({256: 1000}, {256: 10}) == pytest.approx(256_000 / 153.6e9)
+    assert tier_seconds(unpooled, {256: 1000}, {256: 10}) == pytest.approx(256_000 / 153.6e9)
 
 
 def test_a_cache_halves_what_reaches_the_memory() -> None:
     cached, bare = presets.system("recnmp").memory[0], presets.system("tensordimm").memory[0]
-    ratio = bare.seconds({64: 1e6}, {64: 1}) / cached.seconds({64: 1e6}, {64: 1})
+    ratio = tier_seconds(bare, {64: 1e6}, {64: 1}) / tier_seconds(cached, {64: 1e6}, {64: 1})
     assert ratio == pytest.approx(2)
     assert cached.cache is not None
     slow = cached.cache.changed(hit_rate=1.0, source=bare.source.changed(units=1))
-    only_cache = cached.changed(cache=slow).seconds({64: 1e6}, {64: 1})
+    only_cache = tier_seconds(cached.changed(cache=slow), {64: 1e6}, {64: 1})
     assert only_cache == pytest.approx(1e6 * access_time("ddr4-3200-x8-1r", 64))
     flash = presets.system("aibox").memory[0]
     assert isinstance(flash, MemoryTier)
     assert flash.cache is not None
-    miss = 0.15 * 1e6 * flash.source.seconds_per_access(64)
-    assert flash.seconds({64: 1e6}, {64: 1}) == pytest.approx(miss)
+    miss = 0.15 * 1e6 * seconds_per_access(flash.source, 64)
+    assert tier_seconds(flash, {64: 1e6}, {64: 1}) == pytest.approx(miss)
 
 
 def test_access_times_cover_the_pins_and_the_calibration() -> None:
@@ -310,10 +313,10 @@ def test_footprint_by_hand() -> None:
 def test_rates_overlap_what_is_in_flight() -> None:
     drive = Rate(overhead_ns=90_000, gb_per_s=4.0, granularity_bytes=4096, outstanding=128)
     # 4096 B at 4 GB/s are 1024 ns; 128 in flight hide all but 1/128 of the 90 us.
-    assert drive.seconds(64) == pytest.approx(max((90_000 + 1024) / 128, 1024) * 1e-9)
-    assert drive.seconds(5000) == pytest.approx(2048e-9)
+    assert rate_seconds(drive, 64) == pytest.approx(max((90_000 + 1024) / 128, 1024) * 1e-9)
+    assert rate_seconds(drive, 5000) == pytest.approx(2048e-9)
     alone = drive.changed(outstanding=1)
-    assert alone.seconds(64) == pytest.approx(91_024e-9)
+    assert rate_seconds(alone, 64) == pytest.approx(91_024e-9)
 
 
 def test_per_chip_times_differ_where_tables_do() -> None:

@@ -7,14 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recspeed.models.performance import presets
+from recspeed.models.performance.chip_load import partial_sum_bytes, place
 from recspeed.models.performance.errors import SpecificationError
-from recspeed.models.performance.placement import (
-    STRATEGIES,
-    parse_placement,
-    partial_sum_bytes,
-    place,
-)
-from recspeed.models.performance.workload import TableGroup, Workload
+from recspeed.models.spec.collective import WireFormat
+from recspeed.models.spec.placement_strategy import STRATEGIES, parse_placement
+from recspeed.models.spec.workload import TableGroup, Workload
 
 SMALL = presets.workload("rm2-small")
 
@@ -97,7 +94,7 @@ def test_partial_sums_are_sent_by_every_chip_that_holds_a_row(wire: str, width: 
 @pytest.mark.parametrize(("bag", "width"), [(1, 6), (128, 6), (129, 7), (32768, 7), (32769, 8)])
 def test_exact_sums_have_room_for_the_largest_bag(bag: int, width: int) -> None:
     # 41 bits for one value, log2 of the bag above it, in whole bytes.
-    assert partial_sum_bytes(1, "exact", bag) == width
+    assert partial_sum_bytes(1, WireFormat.EXACT, bag) == width
 
 
 def test_column_parts_shorten_rows_and_multiply_indices() -> None:

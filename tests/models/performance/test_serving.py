@@ -5,7 +5,6 @@ import pytest
 
 from recspeed.models.performance import presets
 from recspeed.models.performance.errors import SpecificationError
-from recspeed.models.performance.placement import parse_placement
 from recspeed.models.performance.serving import (
     LARGEST_QUERY,
     QuerySizes,
@@ -15,6 +14,7 @@ from recspeed.models.performance.serving import (
     service_model,
     simulate,
 )
+from recspeed.models.spec.placement_strategy import parse_placement
 
 SECOND = ServiceTime(1.0, 1.0)
 

@@ -6,9 +6,9 @@ import pytest
 
 from recspeed.models.performance import presets
 from recspeed.models.performance import sweep as sweep_module
+from recspeed.models.performance.collective_time import collective_time, latency
 from recspeed.models.performance.errors import SpecificationError
 from recspeed.models.performance.model import evaluate
-from recspeed.models.performance.placement import parse_placement
 from recspeed.models.performance.sweep import (
     CHUNK,
     COLUMNS,
@@ -19,6 +19,8 @@ from recspeed.models.performance.sweep import (
     parse_axis,
     run,
 )
+from recspeed.models.spec.collective import Operation
+from recspeed.models.spec.placement_strategy import parse_placement
 
 SMALL = presets.workload("rm2-small")
 EIGHT = presets.system("recspeed-8")
@@ -69,9 +71,9 @@ def test_every_point_equals_a_single_evaluation() -> None:
     points = sweep("latency=0.5:10us:7", "bandwidth=100:1000:5", training=True)
     rows = [row for _, rows in run(points, 1) for row in rows]
     assert [tuple(row[:2]) for row in rows] == list(points.points(0))
-    for latency, bandwidth, qps, *_ in rows:
+    for microseconds, bandwidth, qps, *_ in rows:
         workload, system = SMALL, EIGHT
-        for name, value in (("latency", latency), ("bandwidth", bandwidth)):
+        for name, value in (("latency", microseconds), ("bandwidth", bandwidth)):
             workload, system = PARAMETERS[name].apply(workload, system, float(value))
         expected = evaluate(workload, system, parse_placement("unsharded"), training=True)
         assert qps == expected.qps
@@ -135,16 +137,16 @@ def test_sweeps_without_sense_are_refused() -> None:
 
 def test_a_swept_bandwidth_replaces_a_measured_curve() -> None:
     _, changed = PARAMETERS["bandwidth"].apply(SMALL, presets.system("dgx-2"), 500.0)
-    assert changed.interconnect.collective("all-to-all", 28.8e6, 16).transfer == pytest.approx(
-        28.8e6 / 500e9
-    )
+    assert collective_time(
+        changed.interconnect, Operation.ALL_TO_ALL, 28.8e6, 16
+    ).transfer == pytest.approx(28.8e6 / 500e9)
 
 
 def test_derived_latency_is_swept_per_link() -> None:
     hls = presets.system("hls-1")
     _, changed = PARAMETERS["latency"].apply(SMALL, hls, 3.0)
     assert changed.interconnect.link_latency_us == 3.0
-    assert changed.interconnect.latency("all-to-all", 8) == pytest.approx(6.5e-6)
+    assert latency(changed.interconnect, Operation.ALL_TO_ALL, 8) == pytest.approx(6.5e-6)
 
 
 def test_a_closed_sweep_drops_what_is_queued(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from recspeed.models.performance import paper, presets
 from recspeed.models.performance.errors import SpecificationError
 from recspeed.models.performance.model import evaluate
 from recspeed.models.performance.paper_tables import all_systems, what_fits, what_if
-from recspeed.models.performance.placement import parse_placement
+from recspeed.models.spec.placement_strategy import parse_placement
 
 NAMES = presets.names("systems")
 USED = [

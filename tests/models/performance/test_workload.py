@@ -4,7 +4,7 @@ import pytest
 
 from recspeed.models.performance import presets
 from recspeed.models.performance.errors import SpecificationError
-from recspeed.models.performance.workload import Workload, row_bytes
+from recspeed.models.spec.workload import Workload, row_bytes
 
 SMALL = presets.workload("rm2-small")
 LARGE = presets.workload("rm2-large")

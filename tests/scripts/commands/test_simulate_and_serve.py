@@ -9,7 +9,7 @@ import pytest
 
 from recspeed.models.performance import presets
 from recspeed.models.performance import sweep as sweeps
-from recspeed.models.performance.placement import parse_placement
+from recspeed.models.spec.placement_strategy import parse_placement
 from recspeed.scripts.main import run
 from recspeed.scripts.reports import sweep as sweep_report
 

@@ -7,8 +7,8 @@ takes the trace's dimension.
 import numpy as np
 
 from recspeed.models.performance.errors import SpecificationError
-from recspeed.models.performance.workload import Workload
 from recspeed.models.spec.toml import parse
+from recspeed.models.spec.workload import Workload
 from recspeed.models.traces.trace import Trace
 
 

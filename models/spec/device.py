@@ -1,7 +1,8 @@
 """The memory devices that a system may name: the presets, and these at other data rates.
 
 A name is that of a preset in `models/presets/memory`, the path of a user's own file, or one of
-`DERIVED`; `-golden` behind it asks for the rate in the golden model (see `access.py`).
+`DERIVED`; `-golden` behind it asks for the rate in the golden model
+(`models/performance/access.py`).
 """
 
 from dataclasses import dataclass
@@ -9,7 +10,6 @@ from fractions import Fraction
 from functools import cache
 from math import ceil
 
-from recspeed.models.performance.errors import SpecificationError
 from recspeed.models.spec.memory import (
     MemoryPreset,
     Timing,
@@ -17,6 +17,7 @@ from recspeed.models.spec.memory import (
     memory_preset,
     memory_preset_names,
 )
+from recspeed.models.spec.toml import SpecificationError
 
 GOLDEN = "-golden"
 """Suffix of a memory's name: its rate as the golden model of the memory channel runs it."""

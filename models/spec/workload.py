@@ -6,11 +6,12 @@ fitted.
 """
 
 from functools import cached_property
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-Positive = Annotated[int, Field(gt=0)]
+from recspeed.models.spec.frozen import Frozen, Positive
+
 RowType = Literal["fp32", "fp16", "int8", "int4"]
 Interaction = Literal["dot", "concat", "dcn"]
 
@@ -34,17 +35,6 @@ def row_bytes(dimension: int, dtype: RowType) -> int:
             return dimension + 4
         case "int4":
             return -(-dimension // 2) + 4
-
-
-class Frozen(BaseModel):
-    """Base of every specification: immutable, and unknown keys are errors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    def changed(self, **update: Any) -> Self:
-        """A validated copy with other values; nothing that was derived from the old ones stays."""
-        values = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self).model_validate(values | update)
 
 
 class TableGroup(Frozen):

@@ -1,22 +1,17 @@
-"""Collective operations over an interconnect: how long each takes, and how many bytes it sends.
+"""How the chips of a system are linked: topology, bandwidth, latencies. Parameters only.
 
-Lower bounds of the volumes: the paper's Sec. IV-B/D (after its ref. [8]). An operation takes a
-latency and a transfer time; a topology that cannot use all links of a chip for a pattern stretches
-the transfer by a factor against the fully connected one.
+How long an operation takes is in `models/performance/collective_time.py`.
 """
 
 import math
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from recspeed.models.performance.errors import SpecificationError
-from recspeed.models.performance.workload import Frozen, Positive
+from recspeed.models.spec.frozen import Frozen, Positive
+from recspeed.models.spec.toml import SpecificationError
 
 Topology = Literal["fully-connected", "switched", "ring", "mesh", "none"]
-Operation = Literal["all-to-all", "all-gather", "reduce-scatter", "all-reduce"]
-OPERATIONS: tuple[Operation, ...] = ("all-to-all", "all-gather", "reduce-scatter", "all-reduce")
 
 
 class Latencies(Frozen):
@@ -54,20 +49,6 @@ class BandwidthCurve(Frozen):
                 part = math.log(sent / left) / math.log(right / left)
                 return self.gb_per_s[low] + part * (self.gb_per_s[low + 1] - self.gb_per_s[low])
         return self.gb_per_s[-1]
-
-
-@dataclass(frozen=True)
-class CollectiveTime:
-    """One operation: seconds of latency and of transfer, bytes that the busiest chip sends."""
-
-    latency: float
-    transfer: float
-    sent_bytes: float
-
-    @property
-    def seconds(self) -> float:
-        """Latency and transfer, one after the other."""
-        return self.latency + self.transfer
 
 
 class Interconnect(Frozen):
@@ -126,59 +107,3 @@ class Interconnect(Frozen):
             return self.mesh_columns
         rows = max(size for size in range(1, math.isqrt(chips) + 1) if chips % size == 0)
         return chips // rows
-
-    def hops(self, operation: Operation, chips: int) -> int:
-        """Link traversals in sequence: the steps of the usual algorithm on this topology."""
-        match self.topology:
-            case "ring":
-                around = chips - 1
-                steps = chips // 2 if operation == "all-to-all" else around
-            case "mesh":
-                columns = self.columns(chips)
-                steps = columns - 1 + chips // columns - 1
-            case "switched":
-                steps = 2
-            case _:
-                steps = 1
-        return 2 * steps if operation == "all-reduce" else steps
-
-    def latency(self, operation: Operation, chips: int) -> float:
-        """Seconds of latency of one operation."""
-        if self.latency_us is not None:
-            return getattr(self.latency_us, operation.replace("-", "_")) * 1e-6
-        hops = self.hops(operation, chips)
-        switches = hops / 2 if self.topology == "switched" else 0
-        return ((self.link_latency_us or 0.0) * hops + self.switch_latency_us * switches) * 1e-6
-
-    def stretch(self, operation: Operation, chips: int) -> float:
-        """Transfer time against the fully connected topology of equal bandwidth per chip.
-
-        Ring, all-to-all: every byte crosses the mean shortest distance in links, on both
-        directions; the other operations are optimal on a ring (paper Table V). Mesh, all-to-all:
-        the fuller of both bisections, a chip's bandwidth shared by four links; the others:
-        a corner chip has two of its four links.
-        """
-        if self.topology == "ring" and operation == "all-to-all":
-            return sum(min(step, chips - step) for step in range(1, chips)) / (chips - 1)
-        if self.topology == "mesh":
-            if operation != "all-to-all":
-                return 2.0
-            columns = self.columns(chips)
-            rows = chips // columns
-            cuts = [
-                (chips * half) * (chips * (1 - half)) / (chips * across * 0.25)
-                for half, across in (
-                    (columns // 2 / columns, rows),
-                    (rows // 2 / rows, columns),
-                )
-            ]
-            return max(max(cuts) / ((chips - 1) / chips), 1.0)
-        return 1.0
-
-    def collective(self, operation: Operation, sent: float, chips: int) -> CollectiveTime:
-        """Time of one operation in which the busiest chip sends (or receives) `sent` bytes."""
-        if chips == 1:
-            return CollectiveTime(0.0, 0.0, 0.0)
-        bandwidth = self.gb_per_s if self.curve is None else self.curve.at(sent)
-        transfer = sent / (bandwidth * 1e9) * self.stretch(operation, chips)
-        return CollectiveTime(self.latency(operation, chips), transfer, sent)
