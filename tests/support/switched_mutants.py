@@ -9,6 +9,7 @@ What can be switched at no place (`NotSwitchableError`) is left out, and simulat
 """
 
 import ast
+import copy
 import gc
 import inspect
 import sys
@@ -142,6 +143,18 @@ def difference(right: ast.AST, broken: ast.AST) -> Path | None:
     if not found:
         return None
     return found[0] if len(found) == 1 else ()
+
+
+def _set_never(right: ast.Module, broken: ast.Module) -> None:
+    """Where a fault leaves out `timer.set(when, clocks)`, write that it is never set."""
+    path = difference(right, broken)
+    if path and isinstance(node_at(broken, path), ast.Pass):
+        kept = copy.deepcopy(node_at(right, path))
+        call = getattr(kept, "value", None)
+        if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(".set"):
+            call.args[0] = ast.Constant(0)
+            name, place = path[-1]
+            getattr(node_at(broken, path[:-1]), name)[place] = kept
 
 
 def node_at(tree: ast.AST, path: Path) -> ast.AST:
@@ -336,9 +349,11 @@ def switched(make: Callable[[], wiring.Component], mutants: Sequence[Mutant]) ->
     left_out = {}
     sites = []
     for number, mutant in enumerate(mutants, 1):
-        path = difference(*(source_tree(mutant, broken=broken) for broken in (False, True)))
+        right, broken = (source_tree(mutant, broken=broken) for broken in (False, True))
+        _set_never(right, broken)
+        path = difference(right, broken)
         assert path is not None, f"{mutant.name}: changes nothing"
-        sites.append(Site(number, mutant, source_tree(mutant, broken=True), path))
+        sites.append(Site(number, mutant, broken, path))
     while True:
         for site in sites:
             path = switchable(source_tree(site.mutant, broken=False), site.path)

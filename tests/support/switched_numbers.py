@@ -3,7 +3,7 @@
 import operator
 from collections.abc import Callable, Iterator
 
-from amaranth.hdl import Const, Mux, Value, ValueCastable, unsigned
+from amaranth.hdl import Const, Mux, Value, ValueCastable
 
 
 class NotSwitchableError(Exception):

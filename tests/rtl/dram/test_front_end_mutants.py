@@ -2,7 +2,7 @@
 
 The scoreboard, the JEDEC checker or the DRAM that misses write data reports it, in a run that meets
 it (`front_end_runs.py`, `front_end_faults.py`). The front-end of a device is built once, with all
-its faults in it (`switched_mutants.py`); what cannot be switched is run in Amaranth's own simulator.
+its faults in it (`switched_mutants.py`); what cannot be switched runs in Amaranth's own simulator.
 """
 
 from functools import cache
