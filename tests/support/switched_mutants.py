@@ -337,6 +337,8 @@ def _inject_into_timers(monkeypatch: pytest.MonkeyPatch) -> None:
         if not isinstance(clocks, Choice):
             set_timer(self, when, clocks)
             return
+        if clocks.largest > 1 << len(self.count):
+            self.count = Signal(range(clocks.largest), name=self.count.name)
         for condition, value in clocks.cases():
             set_timer(self, Value.cast(when).any() & condition, value)
 
