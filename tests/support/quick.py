@@ -1,4 +1,4 @@
-"""Which tests build a simulator or prove something: found in their code, for the markers.
+"""Which tests build a simulator, prove something or take long: found in their code, for markers.
 
 A test needs a simulator if it, a fixture that it asks for, or a function of the tests that it calls
 names one of the functions that build or start one. What reaches them by another way (the command
@@ -21,14 +21,26 @@ STARTERS = frozenset(
 )
 """Functions and classes by which tests get a simulator."""
 PROVERS = frozenset({"run_solver"})
+SLOW = frozenset(
+    {
+        # The program as a process of its own.
+        *("subprocess", "Popen"),
+        # Whole blocks in Amaranth's own simulator, and models in plain Python.
+        *("simulate_in_amaranth", "simulate_front_end_in_amaranth"),
+        *("LiteralChannel", "LiteralFrontEnd", "LiteralDram", "LiteralHbmChannel"),
+    }
+)
+"""What takes seconds for each test that names it."""
 TEST_PACKAGES = ("support", "test_")
 
 
 def mark(item: pytest.Function) -> None:
-    """Mark a collected test as one with a simulator, or with a proof."""
+    """Mark a collected test as one with a simulator, with a proof, or slow."""
     names = frozenset(_names(item))
     if names & STARTERS or ("toolchain" in names and names & {"build", "simulate"}):
         item.add_marker("simulator")
+    if names & SLOW:
+        item.add_marker("slow")
     if names & PROVERS:
         item.add_marker("proof")
 
