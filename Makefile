@@ -9,14 +9,15 @@ LINKS := build/links/recspeed
 export RECSPEED_CACHE := $(CURDIR)/build/cache
 
 .DEFAULT_GOAL := help
-.PHONY: help setup characterize reproduce test regress verilog bench lint clean
+.PHONY: help setup characterize reproduce test quick regress verilog bench lint clean
 
 help:
 	@echo "make characterize  pooling throughput per embedding size, of channels and of whole memory"
 	@echo "                   systems: $(OUT)/characterize/report.html"
 	@echo "make reproduce     every table and figure of the paper: $(OUT)/reproduce/report.html"
-	@echo "make test          all tests"
-	@echo "make regress       the long random comparison of RTL and golden model"
+	@echo "make test          every test but those that take minutes"
+	@echo "make quick         the tests that need no simulator and no proof: a minute and a half"
+	@echo "make regress       the long random comparison of RTL and golden model, and the long tests"
 	@echo "make verilog       Verilog of every block: $(OUT)/verilog"
 	@echo "make bench         simulation and generation speed"
 	@echo "make lint          ruff and pyright"
@@ -38,11 +39,16 @@ characterize: $(STAMP)
 reproduce: $(STAMP)
 	$(RECSPEED) reproduce --out $(OUT)/reproduce
 
+# A file's tests stay on one worker, so that what they share is made once.
 test: $(STAMP)
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
+
+quick: $(STAMP)
+	$(BIN)/pytest -n 2 --dist loadgroup -m 'not simulator and not proof and not slow and not regression'
 
 regress: $(STAMP)
 	$(RECSPEED) regress --out $(OUT)/regress
+	$(BIN)/pytest -n 2 --dist loadgroup -m regression
 
 verilog: $(STAMP)
 	$(RECSPEED) verilog --block all --preset hbm2-2000 --out $(OUT)/verilog

@@ -38,6 +38,7 @@ def test_the_page_has_commands() -> None:
     assert len(COMMANDS) >= 10
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("inputs")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_command_of_the_page(command: str) -> None:

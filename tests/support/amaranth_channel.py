@@ -1,7 +1,6 @@
-"""A memory channel in Amaranth's own simulator: slow, but it needs no build.
+"""A memory channel in Amaranth's own simulator or compiled, open to faults.
 
-An implementation of the harness that shares nothing with `tb/peers/peers.sv`. Tests use it for
-channels with injected faults.
+An implementation of the harness that shares nothing with `tb/peers/peers.sv`.
 """
 
 from collections import deque
@@ -9,16 +8,21 @@ from dataclasses import dataclass
 
 import numpy as np
 from amaranth.hdl import Module, Value
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
 from amaranth.sim import Simulator
 
 from recspeed.models.runs.cluster import ClusterResult, ClusterRun
 from recspeed.models.runs.command_log import COMMAND_LOG
+from recspeed.models.spec.cluster import ClusterParameters
+from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.register_map import COUNTER_BASE, Counter, Register
 from recspeed.rtl.cluster.memory_channel import MemoryChannel
 from recspeed.tb.checkers.stream_law import StreamLaw
 from recspeed.tb.cluster.simulation import register_writes
 from recspeed.tb.peers.memory_image import memory_image
 from support.amaranth_peers import Dram, Source
+from support.verilated import VerilatedDesign
 
 
 @dataclass(frozen=True)
@@ -30,32 +34,77 @@ class Outcome:
     done: bool
 
 
+class WatchedChannel(wiring.Component):
+    """A memory channel whose `pooled` stream is watched.
+
+    Members
+    -------
+    Those of `MemoryChannel`, and
+
+    law_violations : Out(32)
+        Violations of the stream law on `pooled`.
+    """
+
+    def __init__(self, preset: MemoryPreset, parameters: ClusterParameters):
+        self.channel = MemoryChannel(preset, parameters)
+        super().__init__({**self.channel.signature.members, "law_violations": Out(32)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.channel = channel = self.channel
+        for name, member in channel.signature.members.items():
+            outer, inner = getattr(self, name), getattr(channel, name)
+            if member.is_signature:
+                wiring.connect(m, wiring.flipped(outer), inner)
+            elif member.flow is wiring.In:
+                m.d.comb += inner.eq(outer)
+            else:
+                m.d.comb += outer.eq(inner)
+        m.submodules.law = law = StreamLaw(len(Value.cast(channel.pooled.payload)))
+        m.d.comb += [
+            law.enable.eq(channel.running),
+            law.valid.eq(channel.pooled.valid),
+            law.ready.eq(channel.pooled.ready),
+            law.payload.eq(Value.cast(channel.pooled.payload)),
+            self.law_violations.eq(law.violations),
+        ]
+        return m
+
+
+def channel_of(run: ClusterRun) -> WatchedChannel:
+    """The channel that a run is for."""
+    return WatchedChannel(run.preset, run.parameters)
+
+
 def simulate_in_amaranth(run: ClusterRun, *, limit: int) -> Outcome:
     """Outcome of `run` (with contents in arrays) after at most `limit` clocks."""
-    channel = MemoryChannel(run.preset, run.parameters)
-    law = StreamLaw(len(Value.cast(channel.pooled.payload)))
-    top = Module()
-    top.submodules.channel = channel
-    top.submodules.law = law
-    top.d.comb += [
-        law.enable.eq(channel.running),
-        law.valid.eq(channel.pooled.valid),
-        law.ready.eq(channel.pooled.ready),
-        law.payload.eq(Value.cast(channel.pooled.payload)),
-    ]
-    simulator = Simulator(top)
+    channel = channel_of(run)
+    simulator = Simulator(channel)
     simulator.add_clock(1e-9)
     answer: list[Outcome] = []
 
     async def bench(ctx):
-        answer.append(await _execute(ctx, run, channel, law, limit))
+        answer.append(await _execute(ctx, run, channel, limit))
 
     simulator.add_testbench(bench)
     simulator.run()
     return answer[0]
 
 
-async def _execute(ctx, run: ClusterRun, channel, law, limit: int) -> Outcome:
+def simulate_verilated(
+    run: ClusterRun, design: VerilatedDesign, *, fault: int = 0, limit: int
+) -> Outcome:
+    """The same on a built channel, with a switched fault in it."""
+    answer: list[Outcome] = []
+
+    async def bench(ctx):
+        answer.append(await _execute(ctx, run, design.component, limit))
+
+    design.run(bench, fault=fault)
+    return answer[0]
+
+
+async def _execute(ctx, run: ClusterRun, channel, limit: int) -> Outcome:
     """Program the registers, run to the end, read the counters."""
 
     async def write(address, value):
@@ -92,7 +141,7 @@ async def _execute(ctx, run: ClusterRun, channel, law, limit: int) -> Outcome:
         commands=np.array(dram.log, dtype=COMMAND_LOG),
         counters=counters,
     )
-    return Outcome(result, ctx.get(law.violations), bool(ctx.get(channel.done)))
+    return Outcome(result, ctx.get(channel.law_violations), bool(ctx.get(channel.done)))
 
 
 async def _clocks(ctx, run: ClusterRun, channel, dram: Dram, limit: int) -> list[tuple]:
@@ -113,10 +162,6 @@ async def _clocks(ctx, run: ClusterRun, channel, dram: Dram, limit: int) -> list
     for clock in range(limit):
         if ctx.get(channel.done):
             break
-        for port, source in sources:
-            ctx.set(port.valid, source.held is not None)
-            if source.held is not None:
-                ctx.set(port.payload, source.held)
         ctx.set(pooled.ready, run.patterns.pooled >> clock % 64 & 1)
         dram.clock(clock, ctx, bus)
         if ctx.get(pooled.valid) and ctx.get(pooled.ready):
@@ -125,6 +170,11 @@ async def _clocks(ctx, run: ClusterRun, channel, dram: Dram, limit: int) -> list
             transfers.append((clock, payload.bag, payload.beat, lanes))
         taken = [ctx.get(port.valid) and ctx.get(port.ready) for port, _ in sources]
         await ctx.tick()
-        for (_, source), transferred in zip(sources, taken, strict=True):
+        for (port, source), transferred in zip(sources, taken, strict=True):
+            before = source.held
             source.step(clock, bool(transferred))
+            if source.held is not before:
+                ctx.set(port.valid, source.held is not None)
+                if source.held is not None:
+                    ctx.set(port.payload, source.held)
     return transfers

@@ -1,4 +1,4 @@
-"""A run of a DRAM front-end alone in Amaranth's own simulator: no build, and open to faults.
+"""A run of a DRAM front-end alone, in Amaranth's own simulator or compiled, open to faults.
 
 Source of every rule: docs/dram.md, "A run of the front-end alone".
 """
@@ -18,6 +18,7 @@ from recspeed.models.spec.register_map import IDLE_CAUSES, Counter
 from recspeed.rtl.dram.attribution import Cause
 from recspeed.rtl.dram.front_end import DramFrontEnd
 from support.amaranth_peers import Dram, Source
+from support.verilated import VerilatedDesign
 
 TAG_BITS = (TAG_LIMIT - 1).bit_length()
 WORDS_PER_BEAT = BEAT_BYTES // 8
@@ -108,30 +109,58 @@ def hashed_beat(number: int, seed: int) -> int:
     return beat
 
 
-def simulate_front_end_in_amaranth(
-    run: DramRun, *, limit: int, grants: Grants | None = None, stop: Stop | None = None
-) -> FrontEndOutcome:
-    """Outcome of `run` after at most `limit` clocks; with `grants` the command buses are shared."""
-    front = DramFrontEnd(
+def front_end_of(run: DramRun) -> DramFrontEnd:
+    """The front-end that a run is for."""
+    return DramFrontEnd(
         run.preset,
         tag_bits=TAG_BITS,
         queue_depth=run.queue_depth,
         maximum_outstanding=256,
         writes=True,
     )
+
+
+def simulate_front_end_in_amaranth(
+    run: DramRun, *, limit: int, grants: Grants | None = None, stop: Stop | None = None
+) -> FrontEndOutcome:
+    """Outcome of `run` after at most `limit` clocks; with `grants` the command buses are shared."""
+    front = front_end_of(run)
     simulator = Simulator(front)
     simulator.add_clock(1e-9)
     answer: list[FrontEndOutcome] = []
 
     async def bench(ctx):
-        for name in SETTINGS:
-            ctx.set(getattr(front, name), int(getattr(run.settings, name)))
-        ctx.set(front.run, 1)
-        answer.append(await _clocks(ctx, run, front, limit, grants, stop))
+        answer.append(await _execute(ctx, run, front, limit, grants, stop))
 
     simulator.add_testbench(bench)
     simulator.run()
     return answer[0]
+
+
+def simulate_front_end_verilated(
+    run: DramRun,
+    design: VerilatedDesign,
+    *,
+    fault: int = 0,
+    limit: int,
+    stop: Stop | None = None,
+) -> FrontEndOutcome:
+    """The same on a built front-end, with a switched fault in it."""
+    answer: list[FrontEndOutcome] = []
+
+    async def bench(ctx):
+        answer.append(await _execute(ctx, run, design.component, limit, None, stop))
+
+    design.run(bench, fault=fault)
+    return answer[0]
+
+
+async def _execute(ctx, run: DramRun, front, limit: int, grants, stop) -> FrontEndOutcome:
+    """Settings, then every clock."""
+    for name in SETTINGS:
+        ctx.set(getattr(front, name), int(getattr(run.settings, name)))
+    ctx.set(front.run, 1)
+    return await _clocks(ctx, run, front, limit, grants, stop)
 
 
 def _sources(run: DramRun, front) -> tuple[tuple[object, Source], ...]:

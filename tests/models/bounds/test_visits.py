@@ -64,6 +64,7 @@ def test_refused():
         visit_bound(preset_with("all-refresh", tRFC=3900), 64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PRESETS)
 @pytest.mark.parametrize("rotating", [False, True], ids=["random", "rotating"])
 def test_golden_never_beats_the_bound(name, rotating):

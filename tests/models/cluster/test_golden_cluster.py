@@ -15,7 +15,10 @@ from recspeed.models.spec.memory import memory_preset
 from recspeed.models.spec.register_map import IDLE_CAUSES, Counter
 from recspeed.models.spec.table import Policy, place_tables
 
-RANDOM_RUNS = 48
+RANDOM_RUNS = (*range(16), 34)
+"""Seeds; the last one has a fatal lookup. The regression takes more."""
+MORE_RUNS = tuple(seed for seed in range(48) if seed not in RANDOM_RUNS)
+LOOKUPS = 160
 
 
 def check(run):
@@ -28,17 +31,21 @@ def check(run):
     return result
 
 
-@pytest.mark.parametrize("seed", range(RANDOM_RUNS))
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "seed",
+    [*RANDOM_RUNS, *(pytest.param(seed, marks=pytest.mark.regression) for seed in MORE_RUNS)],
+)
 def test_random_runs_equal_the_oracle(seed):
     print(f"seed {seed}")
-    check(random_run(seed, lookups=160))
+    check(random_run(seed, lookups=LOOKUPS))
 
 
 def test_random_runs_meet_every_cause_and_policy():
     """The random runs above are worth something only if they reach every counter."""
     seen = set()
-    for seed in range(RANDOM_RUNS):
-        counters = simulate_cluster(random_run(seed, lookups=160)).counters
+    for seed in RANDOM_RUNS:
+        counters = simulate_cluster(random_run(seed, lookups=LOOKUPS)).counters
         seen |= {counter for counter, value in counters.items() if value}
     assert seen == set(Counter) - {Counter.WRITES}
 

@@ -47,6 +47,7 @@ def test_a_million_flits_at_one_error_in_a_thousand():
     assert counters[COUNTERS.index("flits_replayed")] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chips", [4, 6, 8, 16])
 def test_throughput_at_one_error_in_ten_thousand(chips):
     parameters = CollectiveParameters(chips=chips)

@@ -211,12 +211,14 @@ ORDERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
 def test_another_order_is_told_from_the_page_by_random_proposals(order):
     several = [random_proposals(seed) for seed in range(8)]
     assert any(decided_by(order(IDLE), one) != decided_by(GoldenBuses(), one) for one in several)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ORDERS)
 def test_another_order_is_legal_and_is_told_from_the_page_by_runs(order):
     told = []

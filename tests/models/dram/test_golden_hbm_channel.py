@@ -133,6 +133,7 @@ class WatchedChannel(LiteralHbmChannel):
         return decided
 
 
+@pytest.mark.slow
 def test_pairs_meet_every_case_of_the_arbitration():
     """The pairs are worth something only if they reach all that there is."""
     met, counters = set(), set()

@@ -1,7 +1,8 @@
 """Faults in the RTL, one at a time: scoreboard, JEDEC checker or stream law must report each.
 
-The channel runs in Amaranth's own simulator. Its device has two stack IDs and short refresh
-intervals, and its engine is small, so that a few hundred clocks meet every mechanism.
+The channel of a device is built once, with all its faults in it (`switched_mutants.py`); what
+cannot be switched runs in Amaranth's own simulator. The device has two stack IDs and short refresh
+intervals, and the engine is small, so that a few hundred clocks meet every mechanism.
 """
 
 from dataclasses import replace
@@ -9,12 +10,18 @@ from functools import cache
 
 import numpy as np
 import pytest
-from support.amaranth_channel import simulate_in_amaranth
+from support.amaranth_channel import (
+    Outcome,
+    channel_of,
+    simulate_in_amaranth,
+    simulate_verilated,
+)
 from support.cluster_runs import preset_with
 from support.mutation import Mutant
+from support.switched_mutants import SwitchedDesign, switched
 
 from recspeed.models.cluster.simulation import simulate_cluster
-from recspeed.models.runs.cluster import ClusterPatterns, ClusterRun
+from recspeed.models.runs.cluster import ClusterPatterns, ClusterResult, ClusterRun
 from recspeed.models.runs.patterns import ALWAYS
 from recspeed.models.spec.cluster import ClusterParameters, ClusterSettings
 from recspeed.models.spec.table import Policy, place_tables
@@ -183,10 +190,37 @@ def _expected(name: str):
     return run, simulate_cluster(run)
 
 
-def faults_of(name: str) -> list[str]:
-    """What the checkers report of a run on the channel as it is now."""
+def device_of(name: str) -> str:
+    """The preset of a run, which tells the build that it needs."""
+    return _expected(name)[0].preset.name
+
+
+@cache
+def switched_channel(device: str) -> SwitchedDesign:
+    """The channel of that device with all the faults in it that its runs are tried with."""
+    names = [name for name in RUNS if device_of(name) == device]
+    run, _ = _expected(names[0])
+    mutants = [mutant for mutant, runs in MUTANTS if set(runs) & set(names)]
+    return switched(lambda: channel_of(run), mutants)
+
+
+def faults_of(name: str, mutant: Mutant | None = None) -> list[str]:
+    """What the checkers report of a run on the channel with a switched fault in it, or none."""
     run, golden = _expected(name)
-    outcome = simulate_in_amaranth(run, limit=golden.cycles * 5 // 4 + 300)
+    channel = switched_channel(device_of(name))
+    fault = 0 if mutant is None else channel.numbers[mutant]
+    limit = golden.cycles * 5 // 4 + 300
+    return reported(run, golden, simulate_verilated(run, channel.design, fault=fault, limit=limit))
+
+
+def faults_in_amaranth(name: str) -> list[str]:
+    """What they report of the channel as it is now, in Amaranth's own simulator."""
+    run, golden = _expected(name)
+    return reported(run, golden, simulate_in_amaranth(run, limit=golden.cycles * 5 // 4 + 300))
+
+
+def reported(run: ClusterRun, golden: ClusterResult, outcome: Outcome) -> list[str]:
+    """What scoreboard, JEDEC checker and stream law say."""
     result = outcome.result
     found = [str(difference) for difference in compare(result, golden)]
     report = jedec.check(
@@ -694,8 +728,24 @@ MUTANTS = (
 
 
 @pytest.mark.parametrize("name", list(RUNS))
-def test_the_channel_as_it_is_has_no_fault(name):
+def test_the_channel_without_a_picked_fault_has_none(name):
     assert faults_of(name) == []
+
+
+@pytest.mark.parametrize("name", ["mixed", "fatal"])
+def test_the_channel_as_it_is_has_no_fault(name):
+    """In a simulator that shares nothing with the other one."""
+    assert faults_in_amaranth(name) == []
+
+
+def test_nearly_all_faults_are_switched():
+    left_out = [
+        mutant.name
+        for device in {device_of(name) for name in RUNS}
+        for mutant in switched_channel(device).left_out
+    ]
+    print(f"{len(MUTANTS)} faults, {len(MUTANTS) - len(left_out)} switched; not: {left_out}")
+    assert len(left_out) <= 2
 
 
 @pytest.mark.parametrize(
@@ -703,10 +753,25 @@ def test_the_channel_as_it_is_has_no_fault(name):
 )
 def test_fault_is_reported(mutant, runs, monkeypatch):
     """One of the runs shows the fault, and by the checker that is meant for it."""
-    mutant.inject(monkeypatch)
+    is_switched = mutant in switched_channel(device_of(runs[0])).numbers
+    if not is_switched:
+        mutant.inject(monkeypatch)
     seen = {}
     for name in runs:
-        seen[name] = faults_of(name)
+        seen[name] = faults_of(name, mutant) if is_switched else faults_in_amaranth(name)
         if any(mutant.shows in fault for fault in seen[name]):
             return
     pytest.fail(f"'{mutant.shows}' was not reported; reported was {seen}")
+
+
+@pytest.mark.parametrize(
+    ("run", "name"),
+    [("fatal", "wrong position of the fatal lookup"), ("waiting", "tREFI one clock too large")],
+)
+def test_a_switched_fault_is_the_injected_one(run, name, monkeypatch):
+    """To the last word of what is reported, in a simulator and with a way of its own."""
+    (mutant,) = (mutant for mutant, _ in MUTANTS if mutant.name == name)
+    switched_one = faults_of(run, mutant)
+    mutant.inject(monkeypatch)
+    assert switched_one == faults_in_amaranth(run)
+    assert switched_one

@@ -1,5 +1,6 @@
 """The scoreboard: every injected difference is reported, with what and where."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
@@ -56,22 +57,24 @@ def test_equal_results_have_no_difference():
     assert len(golden.commands) > 300
 
 
+def flips(entries: int, bits: int) -> Iterator[tuple[int, int]]:
+    """`(entry, bit)`: every bit of one entry, and one bit of every entry, each bit in its turn."""
+    yield from ((entries // 3, bit) for bit in range(bits))
+    yield from ((entry, entry * 7 % bits) for entry in range(entries))
+
+
 def test_every_single_bit_of_the_lanes():
-    """Flips each bit of each lane of each beat in turn: one difference, with both values."""
+    """Flips bits of lanes: each time one difference, with its place."""
     golden = result()
     beats, lanes = golden.lanes.shape
     changed = golden.lanes.copy()
     rtl = replace(golden, lanes=changed)
-    for beat in range(beats):
-        for lane in range(lanes):
-            for bit in range(32):
-                changed[beat, lane] ^= np.uint32(1 << bit)
-                (found,) = compare(rtl, golden, commands=False)
-                assert (found.field, found.where) == (
-                    "pooled lanes of transfer",
-                    f"at entry {beat}",
-                )
-                changed[beat, lane] ^= np.uint32(1 << bit)
+    for beat, place in flips(beats, lanes * 32):
+        lane, bit = divmod(place, 32)
+        changed[beat, lane] ^= np.uint32(1 << bit)
+        (found,) = compare(rtl, golden, commands=False)
+        assert (found.field, found.where) == ("pooled lanes of transfer", f"at entry {beat}")
+        changed[beat, lane] ^= np.uint32(1 << bit)
     assert compare(rtl, golden) == []
 
 
@@ -98,34 +101,31 @@ def test_every_single_bit_of_the_transfers(name, title):
     golden = result()
     changed = getattr(golden, name).copy()
     rtl = replace(golden, **{name: changed})
-    for entry in range(len(changed)):
-        for bit in range(63):
-            changed[entry] ^= 1 << bit
-            (found,) = compare(rtl, golden, commands=False)
-            assert str(found) == (
-                f"{title} at entry {entry}: RTL {changed[entry]}, "
-                f"golden {getattr(golden, name)[entry]}"
-            )
-            changed[entry] ^= 1 << bit
+    for entry, bit in flips(len(changed), 63):
+        changed[entry] ^= 1 << bit
+        (found,) = compare(rtl, golden, commands=False)
+        assert str(found) == (
+            f"{title} at entry {entry}: RTL {changed[entry]}, golden {getattr(golden, name)[entry]}"
+        )
+        changed[entry] ^= 1 << bit
 
 
 def test_every_single_bit_of_the_commands():
-    """Each bit of cycle, row, column, bank and command code of each entry of the log."""
+    """Bits of cycle, row, column, bank and command code of the log."""
     golden = result()
     changed = golden.commands.copy()
     raw = changed.view(np.uint8).reshape(len(changed), -1)
     rtl = replace(golden, commands=changed)
-    for entry in range(len(changed)):
-        for place in range(raw.shape[1]):
-            for bit in range(8):
-                raw[entry, place] ^= np.uint8(1 << bit)
-                if changed["command"][entry] < len(CommandCode):
-                    (found,) = compare(rtl, golden)
-                    assert str(found) == (
-                        f"command at entry {entry}: RTL {text(changed[entry])}, "
-                        f"golden {text(golden.commands[entry])}"
-                    )
-                raw[entry, place] ^= np.uint8(1 << bit)
+    for entry, flipped in flips(len(changed), 8 * raw.shape[1]):
+        place, bit = divmod(flipped, 8)
+        raw[entry, place] ^= np.uint8(1 << bit)
+        if changed["command"][entry] < len(CommandCode):
+            (found,) = compare(rtl, golden)
+            assert str(found) == (
+                f"command at entry {entry}: RTL {text(changed[entry])}, "
+                f"golden {text(golden.commands[entry])}"
+            )
+        raw[entry, place] ^= np.uint8(1 << bit)
     assert compare(rtl, golden) == []
 
 

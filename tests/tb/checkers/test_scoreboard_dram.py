@@ -71,27 +71,32 @@ def test_equal_results_have_no_difference():
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_every_single_bit_of_every_entry(name):
-    """Each bit of each field of each entry in turn: one difference, with place and both values."""
+def test_every_single_bit_and_every_entry(name):
+    """Every bit of one entry, and one bit of every entry, each bit of it in its turn.
+
+    Each is one difference, with its place and both values.
+    """
     golden = getattr(result(), name)
     changed = golden.copy()
     rtl = copied(**{name: changed})
     raw = changed.view(np.uint8).reshape(len(changed), -1)
     whole = golden.view(np.uint8).reshape(len(golden), -1)
-    for entry in range(len(changed)):
-        for place in range(raw.shape[1]):
-            for bit in range(8):
-                raw[entry, place] ^= np.uint8(1 << bit)
-                # A code that is no command has a test of its own.
-                if name != "commands" or changed["command"][entry] < len(CommandCode):
-                    (found,) = compare_dram(rtl, result())
-                    assert found == Difference(
-                        ARRAYS[name],
-                        f"at entry {entry}",
-                        text(name, changed[entry]),
-                        text(name, golden[entry]),
-                    )
-                raw[entry, place] ^= np.uint8(1 << bit)
+    bits = 8 * raw.shape[1]
+    flips = [(len(changed) // 3, bit) for bit in range(bits)]
+    flips += [(entry, 7 * entry % bits) for entry in range(len(changed))]
+    for entry, flipped in flips:
+        place, bit = divmod(flipped, 8)
+        raw[entry, place] ^= np.uint8(1 << bit)
+        # A code that is no command has a test of its own.
+        if name != "commands" or changed["command"][entry] < len(CommandCode):
+            (found,) = compare_dram(rtl, result())
+            assert found == Difference(
+                ARRAYS[name],
+                f"at entry {entry}",
+                text(name, changed[entry]),
+                text(name, golden[entry]),
+            )
+        raw[entry, place] ^= np.uint8(1 << bit)
     assert np.array_equal(raw, whole)
     assert compare_dram(rtl, result()) == []
 

@@ -126,9 +126,9 @@ def test_a_write_to_the_wrong_place_is_found():
     assert f"chip 0 writes line {own} a second time" in outcome.violations[0]
 
 
-@pytest.mark.slow
+@pytest.mark.regression
 def test_sixteen_chips_with_16_kilobytes_per_peer():
-    """All four operations at the preset; about three minutes of building on two quiet cores."""
+    """All four operations at the preset; three minutes of building. `make test` has seven chips."""
     parameters = CollectiveParameters(chips=16)
     ready = np.full(16, start_clock(parameters.link))
     mixes = []

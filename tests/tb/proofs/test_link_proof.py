@@ -1,5 +1,6 @@
 """Bounded proofs of the link, and that they fail for links that are broken."""
 
+import pytest
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 
@@ -9,25 +10,31 @@ from recspeed.tb.proofs import link_proof
 from recspeed.tb.proofs.link_proof import LinkProof, small_link
 from recspeed.tb.proofs.solver import run_solver
 
-DEPTH = 20
-"""Clocks; the cover test shows that three deliveries and two replays fit into fewer."""
-DEPTH_OF_TWO = 16
-"""Clocks with two virtual channels."""
+DEPTH = 17
+"""Clocks; the cover test shows that three deliveries and two replays fit into them."""
+DEPTH_OF_TWO = 13
+"""Clocks with two virtual channels, and with more sequence numbers."""
+DEEPER = 3
+"""More clocks in the regression: each costs nearly as much as all before it."""
+DEPTHS = [0, pytest.param(DEEPER, marks=pytest.mark.regression)]
 
 
-def test_link_delivers_once_and_in_order_and_never_overflows():
-    proof = run_solver(LinkProof(small_link()), DEPTH)
+@pytest.mark.parametrize("further", DEPTHS)
+def test_link_delivers_once_and_in_order_and_never_overflows(further):
+    proof = run_solver(LinkProof(small_link()), DEPTH + further)
     assert proof.holds, proof.log
 
 
-def test_link_with_more_sequence_numbers():
-    proof = run_solver(LinkProof(small_link(3)), DEPTH - 4)
+@pytest.mark.parametrize("further", DEPTHS)
+def test_link_with_more_sequence_numbers(further):
+    proof = run_solver(LinkProof(small_link(3)), DEPTH_OF_TWO + further)
     assert proof.holds, proof.log
 
 
-def test_link_of_two_virtual_channels():
+@pytest.mark.parametrize("further", DEPTHS)
+def test_link_of_two_virtual_channels(further):
     """Each channel in order and without overflow, whatever the other one does."""
-    proof = run_solver(LinkProof(small_link(channels=2)), DEPTH_OF_TWO)
+    proof = run_solver(LinkProof(small_link(channels=2)), DEPTH_OF_TWO + further)
     assert proof.holds, proof.log
 
 
