@@ -5,9 +5,10 @@ Source of every rule: docs/dram.md, "Column slot".
 
 from numba import njit
 
-from recspeed.models.dram.front_end_record import MAXIMUM_BANKS, MAXIMUM_RANKS, OVERDUE, READ
+from recspeed.models.dram.front_end_record import MAXIMUM_BANKS, MAXIMUM_RANKS, READ
 from recspeed.models.dram.request_queue import open_head, some_overdue
 from recspeed.models.lib.masks import count_banks, lowest_bank
+from recspeed.models.spec.front_end import OVERDUE
 
 
 @njit(error_model="numpy", forceinline=True)

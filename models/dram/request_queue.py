@@ -5,8 +5,9 @@ Source of every rule: docs/dram.md, "Streams".
 
 from numba import njit
 
-from recspeed.models.dram.front_end_record import MAXIMUM_BANKS, OVERDUE, READ
+from recspeed.models.dram.front_end_record import MAXIMUM_BANKS, READ
 from recspeed.models.lib.masks import lowest_bank
+from recspeed.models.spec.front_end import OVERDUE
 
 
 @njit(error_model="numpy", forceinline=True)

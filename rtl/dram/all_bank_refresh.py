@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.timing import MAXIMUM_REFRESH_DEBT
+from recspeed.rtl.dram.distances import Distances
 from recspeed.rtl.lib.timer import Timer
 
 __all__ = ["AllBankRefresher"]
@@ -53,8 +54,9 @@ class AllBankRefresher(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        t = self.preset.clocks
-        interval = Signal(range(MAXIMUM_REFRESH_DEBT * t.tREFI), init=t.tREFI - 1)
+        t = Distances(self.preset)
+        tREFI = self.preset.clocks.tREFI
+        interval = Signal(range(MAXIMUM_REFRESH_DEBT * tREFI), init=tREFI - 1)
         left = Signal(range(2 * MAXIMUM_REFRESH_DEBT + 1))
         remaining = Signal.like(left)
         refresh = Signal()
@@ -76,5 +78,5 @@ class AllBankRefresher(wiring.Component):
                 with m.Switch(self.group):
                     for group in range(1, MAXIMUM_REFRESH_DEBT + 1):
                         with m.Case(group):
-                            m.d.sync += interval.eq(group * t.tREFI - 1)
+                            m.d.sync += interval.eq(group * tREFI - 1)
         return m

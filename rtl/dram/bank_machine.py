@@ -4,14 +4,16 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from recspeed.models.spec.front_end import MAXIMUM_BURSTS, MAXIMUM_ROW_HITS
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.rtl.dram.dram_bus import MAXIMUM_BURSTS
+from recspeed.rtl.dram.distances import Distances
+from recspeed.rtl.dram.dram_bus import bits
 from recspeed.rtl.dram.request_queue import AGE_BITS, QueueEntry, RequestQueue
 from recspeed.rtl.lib.timer import Timer
 
 __all__ = ["BankMachine"]
 
-HIT_BITS = 8
+HIT_BITS = bits(MAXIMUM_ROW_HITS + 1)
 
 
 class BankMachine(wiring.Component):
@@ -197,10 +199,10 @@ class BankMachine(wiring.Component):
 
     def _timers(self, m):
         """The bank's own spacing of ACT, column commands, precharge and refresh."""
-        t = self.preset.clocks
-        row_cycle = max(t.tRC, t.tRAS + t.tRP)
-        after_read = t.tRTP + t.tRP
-        after_write = self.preset.write_to_precharge + t.tRP
+        t = Distances(self.preset)
+        row_cycle = t.row_cycle
+        after_read = t.read_to_activate
+        after_write = t.write_to_activate
         bank_timer = Timer(max(row_cycle, after_read, after_write, t.tRFCpb), "bank")
         bank_timer.set(self.activate, row_cycle)
         bank_timer.set(self.move & self.close & ~self.active_write, after_read)

@@ -4,8 +4,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from recspeed.models.spec.front_end import MAXIMUM_BURSTS
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.rtl.dram.dram_bus import MAXIMUM_BURSTS, BankAddress, bits
+from recspeed.rtl.dram.distances import Distances
+from recspeed.rtl.dram.dram_bus import BankAddress, bits
 from recspeed.rtl.dram.request_queue import AGE_BITS
 from recspeed.rtl.lib.arbiter import OldestReady
 from recspeed.rtl.lib.timer import Timer
@@ -151,7 +153,7 @@ class ColumnScheduler(wiring.Component):
 
     def _spacing(self, m, ranks, groups):
         """Banks that tCCD_S and tCCD_L permit."""
-        t = self.preset.clocks
+        t = Distances(self.preset)
         address = BankAddress(self.preset)
         short = [
             self._timer(m, f"tCCD_S_{rank}", [(hit, t.tCCD_S)]) for rank, hit in enumerate(ranks)
@@ -167,12 +169,13 @@ class ColumnScheduler(wiring.Component):
 
     def _turns(self, m, ranks, stacks, groups):
         """Banks that no change of stack ID, rank or direction, and no visit gap, holds back."""
-        t = self.preset.clocks
+        t = Distances(self.preset)
         address = BankAddress(self.preset)
         gap = Const(1)
-        if t.visit_gap:
+        visit_gap = self.preset.clocks.visit_gap
+        if visit_gap:
             gap = self._timer(
-                m, "visit_gap", [((self.grant & self.last).any(), t.tCCD_S + t.visit_gap)]
+                m, "visit_gap", [((self.grant & self.last).any(), t.tCCD_S + visit_gap)]
             )
         by_stack = [Const(1) for _ in stacks]
         if self.preset.organization.stack_ids > 1:
@@ -187,7 +190,7 @@ class ColumnScheduler(wiring.Component):
         by_rank = [self._rank_turn(m, rank, ranks) for rank in address.ranks]
         by_group = [Const(1) for _ in groups]
         if self.writes:
-            clocks = self.preset.write_to_read(same_group=True)
+            clocks = t.write_to_read(same_group=True)
             for group, hit in enumerate(groups):
                 expired = self._timer(m, f"tWTR_L_{group}", [(hit & self.writing, clocks)])
                 by_group[group] = expired | self.writing
@@ -205,20 +208,18 @@ class ColumnScheduler(wiring.Component):
 
     def _rank_turn(self, m, rank, ranks):
         """Whether bursts of the present direction may follow in `rank` what went before."""
-        preset = self.preset
+        t = Distances(self.preset)
         own = ranks[rank]
         other = Cat(hit for number, hit in enumerate(ranks) if number != rank).any()
         permits = []
         for write_after in (False, True) if self.writes else (False,):
             settings = []
             if self.writes:
-                clocks = (
-                    preset.read_to_write if write_after else preset.write_to_read(same_group=False)
-                )
+                clocks = t.read_to_write if write_after else t.write_to_read(same_group=False)
                 settings.append((own & (self.writing != write_after), clocks))
             if len(ranks) > 1:
                 for write_before in (False, True) if self.writes else (False,):
-                    clocks = preset.rank_switch(write_before=write_before, write_after=write_after)
+                    clocks = t.rank_switch(write_before=write_before, write_after=write_after)
                     settings.append((other & (self.writing == write_before), clocks))
             name = f"rank_turn_{rank}_{'write' if write_after else 'read'}"
             permits.append(self._timer(m, name, settings) if settings else Const(1))

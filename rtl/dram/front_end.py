@@ -6,27 +6,27 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
+from recspeed.models.spec.front_end import (
+    FEW_DATA_CLOCKS,
+    MAXIMUM_BURSTS,
+    OVERDUE,
+    WRITE_BUFFER_BURSTS,
+)
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.rtl.dram.attribution import Attribution
 from recspeed.rtl.dram.bank_machine import BankMachine
 from recspeed.rtl.dram.column_scheduler import ColumnScheduler
 from recspeed.rtl.dram.command_bus import CommandBusShare
-from recspeed.rtl.dram.dram_bus import MAXIMUM_BURSTS, bits
+from recspeed.rtl.dram.dram_bus import bits
 from recspeed.rtl.dram.front_end_ports import FrontEndPorts
 from recspeed.rtl.dram.mode_control import ModeControl
 from recspeed.rtl.dram.refresh_control import RefreshControl
 from recspeed.rtl.dram.request_queue import AGE_BITS
 from recspeed.rtl.dram.return_path import ReturnPath
 from recspeed.rtl.dram.row_scheduler import RowScheduler
-from recspeed.rtl.dram.write_buffer import WRITE_BUFFER_BURSTS, WriteBuffer
+from recspeed.rtl.dram.write_buffer import WriteBuffer
 
 __all__ = ["DramFrontEnd"]
-
-OVERDUE = 512
-"""Requests accepted after one, of its direction, from which on it goes before all others."""
-
-FEW_DATA_CLOCKS = 32
-"""Clocks of data that open requests have left, up to which an ACT goes before a burst."""
 
 
 class DramFrontEnd(wiring.Component):

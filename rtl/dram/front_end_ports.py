@@ -3,13 +3,13 @@
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, Signature
 
+from recspeed.models.spec.front_end import WRITE_BUFFER_BURSTS
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.timing import MAXIMUM_REFRESH_DEBT
 from recspeed.rtl.dram.attribution import Cause
 from recspeed.rtl.dram.bank_machine import HIT_BITS
 from recspeed.rtl.dram.dram_bus import BEAT_BITS, DramBus, ReadResponse, Request, bits
 from recspeed.rtl.dram.mode_control import LIMIT_BITS
-from recspeed.rtl.dram.write_buffer import WRITE_BUFFER_BURSTS
 
 __all__ = ["FrontEndPorts"]
 

@@ -4,9 +4,12 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from recspeed.models.spec.front_end import MAXIMUM_TURNAROUND_LIMIT
+from recspeed.rtl.dram.dram_bus import bits
+
 __all__ = ["LIMIT_BITS", "ModeControl"]
 
-LIMIT_BITS = 12
+LIMIT_BITS = bits(MAXIMUM_TURNAROUND_LIMIT + 1)
 
 
 class ModeControl(wiring.Component):

@@ -4,17 +4,13 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from recspeed.models.spec.front_end import AHEAD, URGENT
 from recspeed.models.spec.memory import MemoryPreset
+from recspeed.rtl.dram.distances import Distances
 from recspeed.rtl.dram.dram_bus import bits
 from recspeed.rtl.lib.timer import Timer
 
 __all__ = ["PerBankRefresher"]
-
-URGENT = 4
-"""Refreshes owed from which on a bank is freed for refresh; the standard allows 8 (JESD235C)."""
-
-AHEAD = 4
-"""Refreshes that idle banks get ahead of their time at most; the standard allows 8."""
 
 
 class PerBankRefresher(wiring.Component):
@@ -67,9 +63,10 @@ class PerBankRefresher(wiring.Component):
         interval = Signal(range(interval_clocks), init=interval_clocks - 1)
         owed = Signal(signed(8))
         refreshed = Signal(banks)
-        spacing = Timer(self.preset.clocks.tRREFD, "tRREFD")
+        t = Distances(self.preset)
+        spacing = Timer(t.tRREFD, "tRREFD")
         refresh = Signal()
-        spacing.set(refresh, self.preset.clocks.tRREFD)
+        spacing.set(refresh, t.tRREFD)
         spacing.elaborate_into(m)
 
         missing = Signal(banks)

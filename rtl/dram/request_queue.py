@@ -40,6 +40,8 @@ class RequestQueue(wiring.Component):
     """
 
     def __init__(self, preset: MemoryPreset, tag_bits: int, depth: int):
+        self.preset = preset
+        self.tag_bits = tag_bits
         self.depth = depth
         self.layout = QueueEntry(preset, tag_bits)
         super().__init__(

@@ -5,15 +5,13 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
+from recspeed.rtl.dram.distances import ACTIVATE_WINDOW, Distances
 from recspeed.rtl.dram.dram_bus import BankAddress, bits
 from recspeed.rtl.dram.request_queue import AGE_BITS
 from recspeed.rtl.lib.arbiter import OldestReady
 from recspeed.rtl.lib.timer import Timer
 
 __all__ = ["RowScheduler"]
-
-WINDOW = 4
-"""Activates in a tFAW window (JEDEC, all families)."""
 
 
 class RowScheduler(wiring.Component):
@@ -67,7 +65,7 @@ class RowScheduler(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        t = self.preset.clocks
+        t = Distances(self.preset)
         address = BankAddress(self.preset)
         m.submodules.arbiter = arbiter = OldestReady(self.preset.banks, AGE_BITS)
 
@@ -117,9 +115,9 @@ class RowScheduler(wiring.Component):
 
     def _window(self, m, rank, hit):
         """One timer for each of the rank's latest four activates; the oldest of them rules."""
-        t = self.preset.clocks
-        oldest = Signal(range(WINDOW), name=f"oldest_{rank}")
-        window = [Timer(t.tFAW, f"tFAW_{rank}_{slot}") for slot in range(WINDOW)]
+        t = Distances(self.preset)
+        oldest = Signal(range(ACTIVATE_WINDOW), name=f"oldest_{rank}")
+        window = [Timer(t.tFAW, f"tFAW_{rank}_{slot}") for slot in range(ACTIVATE_WINDOW)]
         for slot, timer in enumerate(window):
             timer.set(hit & (oldest == slot), t.tFAW)
             timer.elaborate_into(m)

@@ -5,12 +5,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from recspeed.models.spec.front_end import MAXIMUM_BURSTS, WRITE_BUFFER_BURSTS
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.rtl.dram.dram_bus import BEAT_BITS, MAXIMUM_BURSTS, bits
+from recspeed.rtl.dram.dram_bus import BEAT_BITS, bits
 
-__all__ = ["WRITE_BUFFER_BURSTS", "WriteBuffer"]
-
-WRITE_BUFFER_BURSTS = 128
+__all__ = ["WriteBuffer"]
 
 
 class WriteBuffer(wiring.Component):
