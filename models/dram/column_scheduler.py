@@ -1,6 +1,6 @@
 """Cycle model of the column slot: which bank's burst is moved, and what a column command sets.
 
-Source of every rule: docs/dram.md, "Column slot".
+Source of every rule: docs/dram.md, "Column scheduler".
 """
 
 from numba import njit

@@ -1,6 +1,6 @@
 """Cycle model of refresh: all-bank refresh per rank, or per-bank refresh.
 
-Source of every rule: docs/dram.md, "Refresh".
+Source of every rule: docs/dram.md, "Refresh control".
 """
 
 from numba import njit

@@ -1,6 +1,6 @@
 """Cycle model of the bank queues: acceptance of reads, and one queue per bank and direction.
 
-Source of every rule: docs/dram.md, "Streams".
+Source of every rule: docs/dram.md, "Request queues".
 """
 
 from numba import njit

@@ -1,6 +1,6 @@
 """Cycle model of the row slot: which bank an ACT goes to.
 
-Source of every rule: docs/dram.md, "Row slot".
+Source of every rule: docs/dram.md, "Row scheduler".
 """
 
 from numba import njit

@@ -24,8 +24,8 @@ class ColumnScheduler(wiring.Component):
 
     The latest bank group is ready again at tCCD_L only and the others at tCCD_S, so the bursts of
     two or more vectors interleave over bank groups; with several stack IDs or ranks, bursts stay on
-    one while it has ready banks. Timers are those of docs/dram.md, "Column slot"; the ones that a
-    device or a front-end without writes cannot need are left out.
+    one while it has ready banks. Timers that a device or a front-end without writes cannot need are
+    left out. Source: docs/dram.md, "Column scheduler".
 
     Members
     -------

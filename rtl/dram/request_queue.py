@@ -1,12 +1,12 @@
 """The requests of one direction that wait for one bank."""
 
-from amaranth.hdl import Module, Signal, unsigned
+from amaranth.hdl import Module, unsigned
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.rtl.dram.dram_bus import Request
+from recspeed.rtl.lib.queue import Queue
 
 __all__ = ["AGE_BITS", "QueueEntry", "RequestQueue"]
 
@@ -58,21 +58,14 @@ class RequestQueue(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.memory = memory = Memory(shape=self.layout, depth=self.depth, init=[])
-        write = memory.write_port()
-        read = memory.read_port(domain="comb")
-        level = Signal(range(self.depth + 1))
+        m.submodules.queue = queue = Queue(self.layout, self.depth)
         m.d.comb += [
-            write.en.eq(self.push),
-            write.data.eq(self.entry),
-            self.head.eq(read.data),
-            self.full.eq(level == self.depth),
-            self.waiting.eq(level != 0),
-            self.several.eq(level > 1),
+            queue.i.valid.eq(self.push),
+            queue.i.payload.eq(self.entry),
+            queue.o.ready.eq(self.pop),
+            self.head.eq(queue.o.payload),
+            self.full.eq(~queue.i.ready),
+            self.waiting.eq(queue.o.valid),
+            self.several.eq(queue.level > 1),
         ]
-        m.d.sync += level.eq(level + self.push - self.pop)
-        with m.If(self.push):
-            m.d.sync += write.addr.eq(write.addr + 1)
-        with m.If(self.pop):
-            m.d.sync += read.addr.eq(read.addr + 1)
         return m

@@ -11,9 +11,9 @@ from recspeed.rtl.dram.column_scheduler import ColumnScheduler
 from recspeed.rtl.dram.front_end import DramFrontEnd
 from recspeed.rtl.dram.mode_control import ModeControl
 from recspeed.rtl.dram.refresh_control import RefreshControl
-from recspeed.rtl.dram.request_queue import RequestQueue
 from recspeed.rtl.dram.row_scheduler import RowScheduler
 from recspeed.rtl.dram.write_buffer import WriteBuffer
+from recspeed.rtl.lib.queue import Queue
 from support.mutation import Mutant
 
 COMMAND = "command at entry"
@@ -120,9 +120,9 @@ BANKS = (
         (HBM, "head of the other queue", "head.eq(Mux({ -> ~}self.open_writes", COMMAND),
     ),
     *faults(
-        RequestQueue,
+        Queue,
         "elaborate",
-        (WRITES_ALONE, "one request fewer", "level == self.depth{ ->  - 1}", COMMAND),
+        (WRITES_ALONE, "one request fewer", "self.level != self.depth{ ->  - 1}", COMMAND),
     ),
     *faults(
         DramFrontEnd,
