@@ -116,13 +116,17 @@ BANKS = (
         BankMachine,
         "_queues",
         (ROW_HITS, "row hit of the other queue", "hit.eq(Mux({ -> ~}self.active_write", COMMAND),
-        (WRITES_ALONE, "write queue never full", "full_write.eq({writes.full -> 0})", COMMAND),
         (HBM, "head of the other queue", "head.eq(Mux({ -> ~}self.open_writes", COMMAND),
     ),
     *faults(
         Queue,
         "elaborate",
         (WRITES_ALONE, "one request fewer", "self.level != self.depth{ ->  - 1}", COMMAND),
+    ),
+    *faults(
+        DramFrontEnd,
+        "_accept_writes",
+        (WRITES_ALONE, "write queue never full", "self.writes.valid{ & ready -> }", COMMAND),
     ),
     *faults(
         DramFrontEnd,

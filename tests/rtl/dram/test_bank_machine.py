@@ -28,22 +28,18 @@ def check_visit(bursts: int, writes: bool) -> None:
     t = Distances(preset())
     to_column = t.tRCD_WR if writes else t.tRCD
     to_activate = t.write_to_activate if writes else t.read_to_activate
-    push, entry = (
-        (machine.push_write, machine.write_entry)
-        if writes
-        else (machine.push_read, machine.read_entry)
-    )
+    requests = machine.write_requests if writes else machine.read_requests
 
     async def bench(ctx):
         ctx.set(machine.open_writes, writes)
         ctx.set(machine.move_writes, writes)
-        ctx.set(entry, request(row=9, bursts=bursts, tag=5))
+        ctx.set(requests.payload, request(row=9, bursts=bursts, tag=5))
         assert ctx.get(machine.can_activate) == 0
-        ctx.set(push, 1)
+        ctx.set(requests.valid, 1)
         await ctx.tick()
-        ctx.set(entry, request(row=10, bursts=1, tag=6))
+        ctx.set(requests.payload, request(row=10, bursts=1, tag=6))
         await ctx.tick()
-        ctx.set(push, 0)
+        ctx.set(requests.valid, 0)
         assert ctx.get(machine.waiting) == ctx.get(machine.several) == 1
         assert (ctx.get(machine.can_activate), ctx.get(machine.head_row)) == (1, 9)
         ctx.set(machine.activate, 1)
@@ -90,13 +86,14 @@ def test_a_full_queue_and_what_it_holds():
     machine = BankMachine(preset(), 8, DEPTH, writes=True)
 
     async def bench(ctx):
-        ctx.set(machine.push_read, 1)
+        ctx.set(machine.read_requests.valid, 1)
         for number in range(DEPTH):
-            assert ctx.get(machine.full_read) == 0
-            ctx.set(machine.read_entry, request(row=number, bursts=1, tag=number))
+            assert ctx.get(machine.read_requests.ready) == 1
+            ctx.set(machine.read_requests.payload, request(row=number, bursts=1, tag=number))
             await ctx.tick()
-        ctx.set(machine.push_read, 0)
-        assert (ctx.get(machine.full_read), ctx.get(machine.full_write)) == (1, 0)
+        ctx.set(machine.read_requests.valid, 0)
+        assert ctx.get(machine.read_requests.ready) == 0
+        assert ctx.get(machine.write_requests.ready) == 1
         assert (ctx.get(machine.waiting_read), ctx.get(machine.waiting_write)) == (1, 0)
         ctx.set(machine.open_writes, 1)
         assert ctx.get(machine.waiting) == ctx.get(machine.can_activate) == 0
