@@ -24,7 +24,7 @@ class AllBankRefresher(wiring.Component):
     -------
     run : In(1)
         Clocks count from the first one in which this is 1.
-    group : In
+    group : In(range(MAXIMUM_REFRESH_DEBT + 1))
         R; 0 switches all-bank refresh off.
     banks_idle : In(1)
         Every bank of the rank is closed and its timers permit REF.
@@ -36,6 +36,10 @@ class AllBankRefresher(wiring.Component):
         `due`, or the latest REF is less than tRFC ago.
     ready : Out(1)
         REF can be decided in this clock, and is if `slot_free`.
+
+    *Timing*: combinational from registers and inputs.
+
+    Source: docs/dram.md, "Refresh control".
     """
 
     def __init__(self, preset: MemoryPreset):

@@ -25,35 +25,49 @@ class ColumnScheduler(wiring.Component):
     The latest bank group is ready again at tCCD_L only and the others at tCCD_S, so the bursts of
     two or more vectors interleave over bank groups; with several stack IDs or ranks, bursts stay on
     one while it has ready banks. Timers that a device or a front-end without writes cannot need are
-    left out. Source: docs/dram.md, "Column scheduler".
+    left out.
 
     Members
     -------
     can_move : In(banks)
         Banks that may move a burst as far as they are concerned, of the present direction.
-    overdue, wanted_again, wanted_by_several : In(banks)
-        Banks whose open request is overdue; for which another request waits; two or more do.
+    overdue : In(banks)
+        Banks whose open request is overdue.
+    wanted_again : In(banks)
+        Banks for which another request waits.
+    wanted_by_several : In(banks)
+        Banks for which two or more other requests wait.
     active : In(banks)
         Banks with an open request of the present direction.
-    left : In for each bank
+    left : In(range(MAXIMUM_BURSTS + 1)).array(banks)
         Bursts that the open request has left.
     last : In(banks)
         The bank's next burst is the last of its request.
-    age : In for each bank
+    age : In(AGE_BITS).array(banks)
         Age of the request that is open.
     writing : In(1)
-        The present direction.
+        The present direction: 1 for writes.
     slot_free : In(1)
         No other command takes the column slot.
     wanted : Out(1)
         A command is decided if `slot_free`.
-    move : Out(1), bank : Out, grant : Out(banks)
-        A column command is decided in this clock, for that bank, and the same one-hot.
-    waits_on_spacing, waits_on_turn : Out(1)
+    move : Out(1)
+        A column command is decided in this clock.
+    bank : Out(range(banks))
+        The bank that it is for.
+    grant : Out(banks)
+        The same, one-hot; 0 without a command.
+    waits_on_spacing : Out(1)
         No command is decided though a bank could move: column spacing (tCCD_S, tCCD_L) alone
-        forbids it for some bank, or a turnaround does for every one.
+        forbids it for some bank.
+    waits_on_turn : Out(1)
+        No command is decided though a bank could move: a turnaround forbids it for every one.
 
-    Timing: combinational from the registers; its timers follow in the next clock.
+    *Timing*: combinational from the registers; its timers follow in the next clock.
+
+    *Undefined*: `bank` while `wanted` is 0.
+
+    Source: docs/dram.md, "Column scheduler".
     """
 
     def __init__(self, preset: MemoryPreset, *, writes: bool):

@@ -33,10 +33,18 @@ class PerBankRefresher(wiring.Component):
         The bank that must not be activated, one-hot, or none.
     spacing_permits : Out(1)
         tRREFD permits ACT.
-    wanted : Out(1), bank : Out
-        REFpb is proposed in this clock, for that bank.
+    wanted : Out(1)
+        REFpb is proposed in this clock.
+    bank : Out(range(banks))
+        The bank that it is for.
     grant : Out(banks)
-        It is decided: the same one-hot.
+        It is decided, for that bank, one-hot.
+
+    *Timing*: combinational from registers and inputs.
+
+    *Undefined*: `bank` while `wanted` is 0.
+
+    Source: docs/dram.md, "Refresh control".
     """
 
     def __init__(self, preset: MemoryPreset):

@@ -27,22 +27,32 @@ class RowScheduler(wiring.Component):
     -------
     can_activate : In(banks)
         Banks that may be activated as far as they and refresh are concerned.
-    age : In for each bank
+    age : In(AGE_BITS).array(banks)
         Age of the request that would be activated.
-    overdue, several : In(banks)
-        Banks where that request is overdue; where another one waits behind it.
+    overdue : In(banks)
+        Banks where that request is overdue.
+    several : In(banks)
+        Banks where another request waits behind it.
     slot_free : In(1)
         No other command takes the row slot.
     wanted : Out(1)
         A command is decided if `slot_free`.
-    activate : Out(1), bank : Out, grant : Out(banks)
-        ACT is decided in this clock, for that bank, and the same one-hot.
+    activate : Out(1)
+        ACT is decided in this clock.
+    bank : Out(range(banks))
+        The bank that it is for.
+    grant : Out(banks)
+        The same, one-hot; 0 without ACT.
     spacing_permits : Out(banks)
         tRRD_S and tRRD_L permit a row command to the bank.
     window_permits : Out(banks)
         tFAW permits an ACT in the bank's rank.
 
-    Timing: combinational from the registers; its timers follow in the next clock.
+    *Timing*: combinational from the registers; its timers follow in the next clock.
+
+    *Undefined*: `bank` while `wanted` is 0.
+
+    Source: docs/dram.md, "Row scheduler".
     """
 
     def __init__(self, preset: MemoryPreset):
