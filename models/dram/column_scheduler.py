@@ -1,13 +1,14 @@
 """Cycle model of the column slot: which bank's burst is moved, and what a column command sets.
 
-Source of every rule: docs/dram.md, "Column slot".
+Source of every rule: docs/dram.md, "Column scheduler".
 """
 
 from numba import njit
 
-from recspeed.models.dram.front_end_record import MAXIMUM_BANKS, MAXIMUM_RANKS, OVERDUE, READ
+from recspeed.models.dram.front_end_record import MAXIMUM_BANKS, MAXIMUM_RANKS, READ
 from recspeed.models.dram.request_queue import open_head, some_overdue
 from recspeed.models.lib.masks import count_banks, lowest_bank
+from recspeed.models.spec.front_end import OVERDUE
 
 
 @njit(error_model="numpy", forceinline=True)

@@ -22,13 +22,12 @@ from recspeed.models.dram.refresh_control import (
 from recspeed.models.dram.row_scheduler import activate_choice, apply_activate
 from recspeed.models.dram.write_buffer import write_is_done
 from recspeed.models.runs.command_log import CommandCode
+from recspeed.models.spec.front_end import FEW_DATA_CLOCKS
 
 ACT, RD, RDA, REF = (
     int(code) for code in (CommandCode.ACT, CommandCode.RD, CommandCode.RDA, CommandCode.REF)
 )
 WR, WRA, REFPB = (int(code) for code in (CommandCode.WR, CommandCode.WRA, CommandCode.REFPB))
-FEW_DATA_CLOCKS = 32
-"""Clocks of data of the active requests up to which an ACT goes before a column command."""
 PER_BANK = 1 << 16
 """Added to the bank of a REFpb where a refresh is named by one number; a REF has its rank there."""
 

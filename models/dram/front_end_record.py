@@ -11,7 +11,7 @@ Source of every rule: docs/dram.md.
 
 import numpy as np
 
-from recspeed.models.spec.front_end import FrontEndSettings
+from recspeed.models.spec.front_end import WRITE_BUFFER_BURSTS, FrontEndSettings
 from recspeed.models.spec.memory import MemoryPreset
 
 READ, WRITE = 0, 1
@@ -21,11 +21,8 @@ MAXIMUM_RANKS = 4
 MAXIMUM_STACKS = 16
 MAXIMUM_WHEEL = 4096
 """Clocks that a bank timer or the way back of the data can take at most, in this model."""
-RING = 256
+RING = 2 * WRITE_BUFFER_BURSTS
 """Writes that the write buffer's ring can hold: more than bursts in the buffer."""
-
-OVERDUE = 512
-"""Requests of a direction accepted after one from which on it is overdue."""
 
 _TIMINGS = (
     *("tCCD_S", "tCCD_L", "tCCD_R", "tRRD_S", "tRRD_L", "tFAW", "tRFC", "tRFCpb", "tRREFD"),

@@ -1,6 +1,6 @@
 """Cycle model of the modes: for which direction rows are opened and bursts are moved.
 
-Source of every rule: docs/dram.md, "Modes".
+Source of every rule: docs/dram.md, "Mode control".
 """
 
 from numba import njit

@@ -1,14 +1,12 @@
 """Cycle model of refresh: all-bank refresh per rank, or per-bank refresh.
 
-Source of every rule: docs/dram.md, "Refresh".
+Source of every rule: docs/dram.md, "Refresh control".
 """
 
 from numba import njit
 
 from recspeed.models.lib.masks import lowest_bank
-
-URGENT = 4
-"""Per-bank refreshes owed at which a victim is chosen, and the most that are pulled in."""
+from recspeed.models.spec.front_end import AHEAD, URGENT
 
 
 @njit(error_model="numpy", forceinline=True)
@@ -44,7 +42,7 @@ def all_bank_choice(fe, t):
 @njit(error_model="numpy", forceinline=True)
 def per_bank_choice(fe, t):
     """The bank that a REFpb is decided for, or -1."""
-    if t < fe.rrefd_end or fe.owed <= -URGENT:
+    if t < fe.rrefd_end or fe.owed <= -AHEAD:
         return -1
     eligible = fe.all_banks & fe.bank_ready & fe.group_act_ready
     eligible &= ~(fe.round | fe.active[0] | fe.active[1])

@@ -1,12 +1,13 @@
 """Cycle model of the bank queues: acceptance of reads, and one queue per bank and direction.
 
-Source of every rule: docs/dram.md, "Streams".
+Source of every rule: docs/dram.md, "Request queues".
 """
 
 from numba import njit
 
-from recspeed.models.dram.front_end_record import MAXIMUM_BANKS, OVERDUE, READ
+from recspeed.models.dram.front_end_record import MAXIMUM_BANKS, READ
 from recspeed.models.lib.masks import lowest_bank
+from recspeed.models.spec.front_end import OVERDUE
 
 
 @njit(error_model="numpy", forceinline=True)

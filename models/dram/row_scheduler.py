@@ -1,13 +1,14 @@
 """Cycle model of the row slot: which bank an ACT goes to.
 
-Source of every rule: docs/dram.md, "Row slot".
+Source of every rule: docs/dram.md, "Row scheduler".
 """
 
 from numba import njit
 
-from recspeed.models.dram.front_end_record import MAXIMUM_BANKS, OVERDUE
+from recspeed.models.dram.front_end_record import MAXIMUM_BANKS
 from recspeed.models.dram.request_queue import open_head, some_overdue
 from recspeed.models.lib.masks import lowest_bank
+from recspeed.models.spec.front_end import OVERDUE
 
 
 @njit(error_model="numpy", forceinline=True)

@@ -13,9 +13,9 @@ from recspeed.models.lib.command_log import CHUNK_CLOCKS, RunLog
 from recspeed.models.lib.endless_run import EndlessRunError, patience, standstill
 from recspeed.models.runs.command_log import CommandCode
 from recspeed.models.runs.dram import BEATS, REQUESTS, TAG_LIMIT, WRITTEN, DramResult, DramRun
+from recspeed.models.spec.front_end import MAXIMUM_BURSTS
 from recspeed.models.spec.register_map import IDLE_CAUSES, Counter
 
-MAXIMUM_BURSTS = 32
 COLUMN_READS = (CommandCode.RD, CommandCode.RDA)
 COLUMN_WRITES = (CommandCode.WR, CommandCode.WRA)
 

@@ -1,6 +1,6 @@
 """Cycle model of the write buffer: a ring of writes from their first beat until they are done.
 
-Source of every rule: docs/dram.md, "Streams".
+Source of every rule: docs/dram.md, "Write buffer".
 """
 
 from numba import njit

@@ -14,6 +14,7 @@ All distances from and to an ACT count from the clock that the log gives it. HBM
 clocks and times it from the second (JESD235C, JESD238, row commands), so that is the one.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -74,6 +75,23 @@ def timing_rules(preset: MemoryPreset) -> tuple[Rule, ...]:
         + _write_rules(preset)
         + _rank_switch_rules(preset)
         + _per_bank_refresh_rules(preset)
+    )
+
+
+def distance(
+    rules: Iterable[Rule], scope: Scope, previous: Command, following: Command, *, window: int = 1
+) -> int:
+    """Clocks that all of `rules` together ask for from `previous` to `following`; 0 for none."""
+    return max(
+        (
+            rule.clocks
+            for rule in rules
+            if rule.scope == scope
+            and rule.window == window
+            and previous in rule.previous
+            and following in rule.next
+        ),
+        default=0,
     )
 
 

@@ -4,7 +4,6 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from recspeed.models.spec.collective import WireFormat
 from recspeed.models.spec.link import LinkParameters
 from recspeed.rtl.collective.descriptor import (
     COMMON_LAYOUT,
@@ -20,7 +19,7 @@ from recspeed.rtl.collective.local import LocalSlice
 from recspeed.rtl.collective.port import CollectivePort
 from recspeed.rtl.collective.reduction import Reduction
 from recspeed.rtl.collective.reduction_lane import ReductionLane
-from recspeed.rtl.generate.emit_once import place, verilog_of
+from recspeed.rtl.generate.verilog import generate, without_zeros
 
 
 class CollectiveEngine(wiring.Component):
@@ -49,11 +48,9 @@ class CollectiveEngine(wiring.Component):
     that overlap.
     """
 
-    def __init__(self, parameters: LinkParameters, chips: int, *, shared: bool = False) -> None:
+    def __init__(self, parameters: LinkParameters, chips: int) -> None:
         self._parameters = parameters
-        self._links = chips - 1
-        self._shared = shared
-        links = self._links
+        self._links = links = chips - 1
         super().__init__(
             {
                 "rank": In(RANK_BITS),
@@ -79,7 +76,7 @@ class CollectiveEngine(wiring.Component):
         busy = Signal()
         common = Signal(COMMON_LAYOUT)
         m.submodules.local = local = LocalSlice()
-        m.submodules.reduction = reduction = Reduction(self._links + 1, shared=self._shared)
+        m.submodules.reduction = reduction = Reduction(self._links + 1)
         ports = [self._port(m, index, launch, common, reduction) for index in range(self._links)]
 
         done = local.idle & reduction.idle & self.peer_idle.all()
@@ -128,8 +125,7 @@ class CollectiveEngine(wiring.Component):
         self, m: Module, index: int, launch: Signal, common: Signal, reduction: Reduction
     ) -> CollectivePort:
         """Place and connect the port of link `index`."""
-        module = CollectivePort.module if self._shared else None
-        port = place(m, f"port_{index}", CollectivePort(self._parameters), module)
+        m.submodules[f"port_{index}"] = port = CollectivePort(self._parameters)
         m.d.comb += [
             self.tx[index].eq(port.tx),
             port.rx.eq(self.rx[index]),
@@ -149,16 +145,16 @@ class CollectiveEngine(wiring.Component):
 
 
 def engine_verilog(parameters: LinkParameters, chips: int, *, simulation: bool = False) -> str:
-    """Verilog of the engine as module `collective_engine`, with each repeated module once.
+    """Verilog of the engine as module `collective_engine`.
 
     `simulation` tells Verilator to compile the engine apart, once for all chips, and to keep ports
     and lanes as they are; without that, building a system of 16 chips takes hours.
     """
-    whole, part = ("hier_block", "no_inline_module") if simulation else ("", "")
-    texts = [verilog_of(CollectivePort(parameters), CollectivePort.module, pragma=part)]
-    for widest in WireFormat:
-        lane = ReductionLane(chips, widest)
-        texts.append(verilog_of(lane, lane.name, pragma=part))
-    engine = CollectiveEngine(parameters, chips, shared=True)
-    texts.append(verilog_of(engine, "collective_engine", pragma=whole))
-    return "\n".join(texts)
+    pragmas: dict[type[wiring.Component], str] = {
+        CollectiveEngine: "hier_block",
+        CollectivePort: "no_inline_module",
+        ReductionLane: "no_inline_module",
+    }
+    engine = CollectiveEngine(parameters, chips)
+    text = generate(engine, "collective_engine", pragmas=pragmas if simulation else {})
+    return without_zeros(text)

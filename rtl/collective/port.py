@@ -43,8 +43,6 @@ class CollectivePort(wiring.Component):
         `EngineError` of this link.
     """
 
-    module = "collective_port"
-
     def __init__(self, parameters: LinkParameters) -> None:
         self._parameters = parameters
         super().__init__(

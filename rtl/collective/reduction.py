@@ -16,7 +16,6 @@ from recspeed.rtl.collective.descriptor import (
     reduces,
 )
 from recspeed.rtl.collective.reduction_lane import ReductionLane
-from recspeed.rtl.generate.emit_once import place
 
 LANES = 32
 
@@ -50,9 +49,8 @@ class Reduction(wiring.Component):
 
     latency = ReductionLane.latency + 1
 
-    def __init__(self, operands: int, *, shared: bool) -> None:
+    def __init__(self, operands: int) -> None:
         self._operands = operands
-        self._shared = shared
         super().__init__(
             {
                 "launch": In(1),
@@ -82,8 +80,7 @@ class Reduction(wiring.Component):
         values = []
         for index in range(LANES):
             widest = widest_of(index)
-            lane = ReductionLane(self._operands, widest)
-            lane = place(m, f"lane_{index}", lane, lane.name if self._shared else None)
+            m.submodules[f"lane_{index}"] = lane = ReductionLane(self._operands, widest)
             m.d.comb += [lane.wire_format.eq(wire), lane.advance.eq(advance)]
             for operand, port in zip(operands, lane.operand, strict=True):
                 m.d.comb += port.fp16.eq(operand.data.word_select(index, 16))

@@ -51,11 +51,6 @@ class ReductionLane(wiring.Component):
             }
         )
 
-    @property
-    def name(self) -> str:
-        """Name of the module in Verilog."""
-        return f"collective_lane_{self._widest.name.lower()}_{self._operands}"
-
     def elaborate(self, platform: object) -> Module:
         m = Module()
         bits = EXACT_VALUE_BITS if self._widest > WireFormat.FP16 else 41

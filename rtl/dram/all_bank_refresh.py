@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.timing import MAXIMUM_REFRESH_DEBT
+from recspeed.rtl.dram.distances import Distances
 from recspeed.rtl.lib.timer import Timer
 
 __all__ = ["AllBankRefresher"]
@@ -23,7 +24,7 @@ class AllBankRefresher(wiring.Component):
     -------
     run : In(1)
         Clocks count from the first one in which this is 1.
-    group : In
+    group : In(range(MAXIMUM_REFRESH_DEBT + 1))
         R; 0 switches all-bank refresh off.
     banks_idle : In(1)
         Every bank of the rank is closed and its timers permit REF.
@@ -35,6 +36,10 @@ class AllBankRefresher(wiring.Component):
         `due`, or the latest REF is less than tRFC ago.
     ready : Out(1)
         REF can be decided in this clock, and is if `slot_free`.
+
+    *Timing*: combinational from registers and inputs.
+
+    Source: docs/dram.md, "Refresh control".
     """
 
     def __init__(self, preset: MemoryPreset):
@@ -53,8 +58,9 @@ class AllBankRefresher(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        t = self.preset.clocks
-        interval = Signal(range(MAXIMUM_REFRESH_DEBT * t.tREFI), init=t.tREFI - 1)
+        t = Distances(self.preset)
+        tREFI = self.preset.clocks.tREFI
+        interval = Signal(range(MAXIMUM_REFRESH_DEBT * tREFI), init=tREFI - 1)
         left = Signal(range(2 * MAXIMUM_REFRESH_DEBT + 1))
         remaining = Signal.like(left)
         refresh = Signal()
@@ -76,5 +82,5 @@ class AllBankRefresher(wiring.Component):
                 with m.Switch(self.group):
                     for group in range(1, MAXIMUM_REFRESH_DEBT + 1):
                         with m.Case(group):
-                            m.d.sync += interval.eq(group * t.tREFI - 1)
+                            m.d.sync += interval.eq(group * tREFI - 1)
         return m

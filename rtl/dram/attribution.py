@@ -27,9 +27,13 @@ class Attribution(wiring.Component):
 
     Members
     -------
-    move, activate : In(1)
-        A column command, an ACT decided in this clock.
-    waits_on_spacing, waits_on_turn : In(1)
+    move : In(1)
+        A column command is decided in this clock.
+    activate : In(1)
+        An ACT is decided in this clock.
+    waits_on_spacing : In(1)
+        From the column scheduler.
+    waits_on_turn : In(1)
         From the column scheduler.
     waiting : In(banks)
         Banks that are not active and have a request of the direction that rows are opened for.
@@ -41,11 +45,16 @@ class Attribution(wiring.Component):
         Banks that per-bank refresh keeps from being activated.
     window_permits : In(banks)
         Banks in whose rank tFAW permits.
-    active, other_waits : In(1)
-        A bank is active; a request of the other direction waits.
+    active : In(1)
+        A bank is active.
+    other_waits : In(1)
+        A request of the other direction waits.
     cause : Out(Cause)
+        What this clock is spent on.
 
-    Timing: combinational, with memory of the last burst and of the latest row cause.
+    *Timing*: combinational, with memory of the last burst and of the latest row cause.
+
+    Source: docs/dram.md, "Where the clocks go".
     """
 
     def __init__(self, preset: MemoryPreset):

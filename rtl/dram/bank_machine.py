@@ -1,17 +1,19 @@
 """One bank: the requests that wait for it, the one that has its row open, and its own timers."""
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from recspeed.models.spec.front_end import MAXIMUM_BURSTS, MAXIMUM_ROW_HITS
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.rtl.dram.dram_bus import MAXIMUM_BURSTS
+from recspeed.rtl.dram.distances import Distances
+from recspeed.rtl.dram.dram_bus import bits
 from recspeed.rtl.dram.request_queue import AGE_BITS, QueueEntry, RequestQueue
 from recspeed.rtl.lib.timer import Timer
 
 __all__ = ["BankMachine"]
 
-HIT_BITS = 8
+HIT_BITS = bits(MAXIMUM_ROW_HITS + 1)
 
 
 class BankMachine(wiring.Component):
@@ -27,40 +29,67 @@ class BankMachine(wiring.Component):
 
     Members
     -------
-    push_read, read_entry, push_write, write_entry : In
-        Enqueue a request of that direction. Not while its queue is full.
-    full_read, full_write, waiting_read, waiting_write : Out(1)
-        State of the queues; the write ones are 0 without writes.
+    read_requests, write_requests : In(stream of QueueEntry)
+        Accepted requests of the direction; ready while its queue is not full. Without writes no
+        write is taken.
+    waiting_read, waiting_write : Out(1)
+        A request of the direction waits; never a write without writes.
     open_writes : In(1)
         Rows are opened for writes, else for reads.
     move_writes : In(1)
         Bursts are moved for writes, else for reads.
-    head_age, head_row : Out
-        Of the oldest request that waits in the direction that rows are opened for.
+    head_age : Out(AGE_BITS)
+        Age of the oldest request that waits in the direction that rows are opened for.
+    head_row : Out(row)
+        DRAM row of that request.
     activate : In(1)
-        ACT for it, decided in this clock. Only while `can_activate`.
+        ACT for it, decided in this clock.
     move : In(1)
-        A column command for the next burst, decided in this clock. Only while `can_move`.
+        A column command for the next burst, decided in this clock.
     refresh : In(1)
-        REFpb, decided in this clock. Only while the bank is not active and `timer_expired`.
-    row_hits : In, keep_permitted : In(1)
-        Requests per activation at most (0: row hits are off); nothing speaks against a row hit now.
-    active, active_write : Out(1)
-        A request has the row open; it is a write.
+        REFpb, decided in this clock.
+    row_hits : In(HIT_BITS)
+        Requests per activation at most; 0: row hits are off.
+    keep_permitted : In(1)
+        Nothing outside of the bank speaks against a row hit now.
+    active : Out(1)
+        A request has the row open.
+    active_write : Out(1)
+        That request is a write.
     timer_expired : Out(1)
         The bank's own timers permit ACT, REF and REFpb where the bank is not active.
-    waiting, several : Out(1)
-        A request waits in the direction that rows are opened for; two or more do.
-    can_activate, active_of_mode, can_move : Out(1)
-        State and timers permit ACT; the open request is of the direction that bursts are moved for;
-        timers permit a burst of it.
-    active_age, left, column, burst, last, close, tag : Out
-        The open request: its age, its bursts left, DRAM burst address of its next burst, that
-        burst's number in the request, whether it is the last one, whether it closes the row, and
-        the tag.
+    waiting : Out(1)
+        A request waits in the direction that rows are opened for.
+    several : Out(1)
+        Two or more wait in that direction.
+    can_activate : Out(1)
+        State and timers permit ACT.
+    active_of_mode : Out(1)
+        The open request is of the direction that bursts are moved for.
+    can_move : Out(1)
+        It is, and timers permit a burst of it.
+    active_age : Out(AGE_BITS)
+        Age of the open request.
+    left : Out(range(MAXIMUM_BURSTS + 1))
+        Bursts that it has left.
+    column : Out(column)
+        DRAM burst address of its next burst.
+    burst : Out(bursts)
+        Number of that burst in the request.
+    last : Out(1)
+        That burst is the request's last one.
+    close : Out(1)
+        It closes the row.
+    tag : Out(tag_bits)
+        Tag of the open request.
 
-    Timing: a pushed request waits from the next clock on; `activate` in clock t makes `active` from
-    t + 1 and permits column commands from t + tRCD (writes: t + tRCD_WR) on.
+    *Timing*: a request that is taken waits from the next clock on; `activate` in clock t makes
+    `active` from t + 1 and permits column commands from t + tRCD (writes: t + tRCD_WR) on.
+
+    *Undefined*: `activate` without `can_activate`; `move` without `can_move`; `refresh` while the
+    bank is active or `timer_expired` is 0; what tells of the open request while there is none.
+
+    Source: docs/dram.md, "Request queues", "Column scheduler" and "Row scheduler".
     """
 
     def __init__(self, preset: MemoryPreset, tag_bits: int, queue_depth: int, *, writes: bool):
@@ -72,12 +101,8 @@ class BankMachine(wiring.Component):
         fields = self.entry_layout.members
         super().__init__(
             {
-                "push_read": In(1),
-                "read_entry": In(self.entry_layout),
-                "push_write": In(1),
-                "write_entry": In(self.entry_layout),
-                "full_read": Out(1),
-                "full_write": Out(1),
+                "read_requests": In(stream.Signature(self.entry_layout)),
+                "write_requests": In(stream.Signature(self.entry_layout)),
                 "waiting_read": Out(1),
                 "waiting_write": Out(1),
                 "open_writes": In(1),
@@ -161,46 +186,42 @@ class BankMachine(wiring.Component):
     def _queues(self, m, head, next_hit, hit_waits, keep):
         """One queue per direction; the one that rows are opened for shows its head."""
         m.submodules.read_queue = reads = RequestQueue(self.preset, self.tag_bits, self.queue_depth)
+        wiring.connect(m, wiring.flipped(self.read_requests), reads.i)
         next_is_kept = self.move & self.last & keep
-        m.d.comb += [
-            reads.push.eq(self.push_read),
-            reads.entry.eq(self.read_entry),
-            self.full_read.eq(reads.full),
-            self.waiting_read.eq(reads.waiting),
-        ]
+        m.d.comb += self.waiting_read.eq(reads.o.valid)
         if not self.writes:
             m.d.comb += [
-                reads.pop.eq(self.activate | next_is_kept),
-                head.eq(reads.head),
-                next_hit.eq(reads.head),
-                hit_waits.eq(reads.waiting),
-                self.waiting.eq(reads.waiting),
+                reads.o.ready.eq(self.activate | next_is_kept),
+                head.eq(reads.o.payload),
+                next_hit.eq(reads.o.payload),
+                hit_waits.eq(reads.o.valid),
+                self.waiting.eq(reads.o.valid),
                 self.several.eq(reads.several),
             ]
             return
         m.submodules.write_queue = writes = RequestQueue(
             self.preset, self.tag_bits, self.queue_depth
         )
+        wiring.connect(m, wiring.flipped(self.write_requests), writes.i)
+        read_is_kept = next_is_kept & ~self.active_write
+        write_is_kept = next_is_kept & self.active_write
         m.d.comb += [
-            writes.push.eq(self.push_write),
-            writes.entry.eq(self.write_entry),
-            self.full_write.eq(writes.full),
-            self.waiting_write.eq(writes.waiting),
-            head.eq(Mux(self.open_writes, writes.head, reads.head)),
-            self.waiting.eq(Mux(self.open_writes, writes.waiting, reads.waiting)),
+            self.waiting_write.eq(writes.o.valid),
+            head.eq(Mux(self.open_writes, writes.o.payload, reads.o.payload)),
+            self.waiting.eq(Mux(self.open_writes, writes.o.valid, reads.o.valid)),
             self.several.eq(Mux(self.open_writes, writes.several, reads.several)),
-            next_hit.eq(Mux(self.active_write, writes.head, reads.head)),
-            hit_waits.eq(Mux(self.active_write, writes.waiting, reads.waiting)),
-            reads.pop.eq((self.activate & ~self.open_writes) | (next_is_kept & ~self.active_write)),
-            writes.pop.eq((self.activate & self.open_writes) | (next_is_kept & self.active_write)),
+            next_hit.eq(Mux(self.active_write, writes.o.payload, reads.o.payload)),
+            hit_waits.eq(Mux(self.active_write, writes.o.valid, reads.o.valid)),
+            reads.o.ready.eq((self.activate & ~self.open_writes) | read_is_kept),
+            writes.o.ready.eq((self.activate & self.open_writes) | write_is_kept),
         ]
 
     def _timers(self, m):
         """The bank's own spacing of ACT, column commands, precharge and refresh."""
-        t = self.preset.clocks
-        row_cycle = max(t.tRC, t.tRAS + t.tRP)
-        after_read = t.tRTP + t.tRP
-        after_write = self.preset.write_to_precharge + t.tRP
+        t = Distances(self.preset)
+        row_cycle = t.row_cycle
+        after_read = t.read_to_activate
+        after_write = t.write_to_activate
         bank_timer = Timer(max(row_cycle, after_read, after_write, t.tRFCpb), "bank")
         bank_timer.set(self.activate, row_cycle)
         bank_timer.set(self.move & self.close & ~self.active_write, after_read)

@@ -4,8 +4,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from recspeed.models.spec.front_end import MAXIMUM_BURSTS
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.rtl.dram.dram_bus import MAXIMUM_BURSTS, BankAddress, bits
+from recspeed.rtl.dram.distances import Distances
+from recspeed.rtl.dram.dram_bus import BankAddress, bits
 from recspeed.rtl.dram.request_queue import AGE_BITS
 from recspeed.rtl.lib.arbiter import OldestReady
 from recspeed.rtl.lib.timer import Timer
@@ -22,36 +24,50 @@ class ColumnScheduler(wiring.Component):
 
     The latest bank group is ready again at tCCD_L only and the others at tCCD_S, so the bursts of
     two or more vectors interleave over bank groups; with several stack IDs or ranks, bursts stay on
-    one while it has ready banks. Timers are those of docs/dram.md, "Column slot"; the ones that a
-    device or a front-end without writes cannot need are left out.
+    one while it has ready banks. Timers that a device or a front-end without writes cannot need are
+    left out.
 
     Members
     -------
     can_move : In(banks)
         Banks that may move a burst as far as they are concerned, of the present direction.
-    overdue, wanted_again, wanted_by_several : In(banks)
-        Banks whose open request is overdue; for which another request waits; two or more do.
+    overdue : In(banks)
+        Banks whose open request is overdue.
+    wanted_again : In(banks)
+        Banks for which another request waits.
+    wanted_by_several : In(banks)
+        Banks for which two or more other requests wait.
     active : In(banks)
         Banks with an open request of the present direction.
-    left : In for each bank
+    left : In(range(MAXIMUM_BURSTS + 1)).array(banks)
         Bursts that the open request has left.
     last : In(banks)
         The bank's next burst is the last of its request.
-    age : In for each bank
+    age : In(AGE_BITS).array(banks)
         Age of the request that is open.
     writing : In(1)
-        The present direction.
+        The present direction: 1 for writes.
     slot_free : In(1)
         No other command takes the column slot.
     wanted : Out(1)
         A command is decided if `slot_free`.
-    move : Out(1), bank : Out, grant : Out(banks)
-        A column command is decided in this clock, for that bank, and the same one-hot.
-    waits_on_spacing, waits_on_turn : Out(1)
+    move : Out(1)
+        A column command is decided in this clock.
+    bank : Out(range(banks))
+        The bank that it is for.
+    grant : Out(banks)
+        The same, one-hot; 0 without a command.
+    waits_on_spacing : Out(1)
         No command is decided though a bank could move: column spacing (tCCD_S, tCCD_L) alone
-        forbids it for some bank, or a turnaround does for every one.
+        forbids it for some bank.
+    waits_on_turn : Out(1)
+        No command is decided though a bank could move: a turnaround forbids it for every one.
 
-    Timing: combinational from the registers; its timers follow in the next clock.
+    *Timing*: combinational from the registers; its timers follow in the next clock.
+
+    *Undefined*: `bank` while `wanted` is 0.
+
+    Source: docs/dram.md, "Column scheduler".
     """
 
     def __init__(self, preset: MemoryPreset, *, writes: bool):
@@ -151,7 +167,7 @@ class ColumnScheduler(wiring.Component):
 
     def _spacing(self, m, ranks, groups):
         """Banks that tCCD_S and tCCD_L permit."""
-        t = self.preset.clocks
+        t = Distances(self.preset)
         address = BankAddress(self.preset)
         short = [
             self._timer(m, f"tCCD_S_{rank}", [(hit, t.tCCD_S)]) for rank, hit in enumerate(ranks)
@@ -167,12 +183,13 @@ class ColumnScheduler(wiring.Component):
 
     def _turns(self, m, ranks, stacks, groups):
         """Banks that no change of stack ID, rank or direction, and no visit gap, holds back."""
-        t = self.preset.clocks
+        t = Distances(self.preset)
         address = BankAddress(self.preset)
         gap = Const(1)
-        if t.visit_gap:
+        visit_gap = self.preset.clocks.visit_gap
+        if visit_gap:
             gap = self._timer(
-                m, "visit_gap", [((self.grant & self.last).any(), t.tCCD_S + t.visit_gap)]
+                m, "visit_gap", [((self.grant & self.last).any(), t.tCCD_S + visit_gap)]
             )
         by_stack = [Const(1) for _ in stacks]
         if self.preset.organization.stack_ids > 1:
@@ -187,7 +204,7 @@ class ColumnScheduler(wiring.Component):
         by_rank = [self._rank_turn(m, rank, ranks) for rank in address.ranks]
         by_group = [Const(1) for _ in groups]
         if self.writes:
-            clocks = self.preset.write_to_read(same_group=True)
+            clocks = t.write_to_read(same_group=True)
             for group, hit in enumerate(groups):
                 expired = self._timer(m, f"tWTR_L_{group}", [(hit & self.writing, clocks)])
                 by_group[group] = expired | self.writing
@@ -205,20 +222,18 @@ class ColumnScheduler(wiring.Component):
 
     def _rank_turn(self, m, rank, ranks):
         """Whether bursts of the present direction may follow in `rank` what went before."""
-        preset = self.preset
+        t = Distances(self.preset)
         own = ranks[rank]
         other = Cat(hit for number, hit in enumerate(ranks) if number != rank).any()
         permits = []
         for write_after in (False, True) if self.writes else (False,):
             settings = []
             if self.writes:
-                clocks = (
-                    preset.read_to_write if write_after else preset.write_to_read(same_group=False)
-                )
+                clocks = t.read_to_write if write_after else t.write_to_read(same_group=False)
                 settings.append((own & (self.writing != write_after), clocks))
             if len(ranks) > 1:
                 for write_before in (False, True) if self.writes else (False,):
-                    clocks = preset.rank_switch(write_before=write_before, write_after=write_after)
+                    clocks = t.rank_switch(write_before=write_before, write_after=write_after)
                     settings.append((other & (self.writing == write_before), clocks))
             name = f"rank_turn_{rank}_{'write' if write_after else 'read'}"
             permits.append(self._timer(m, name, settings) if settings else Const(1))

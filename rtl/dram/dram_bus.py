@@ -4,13 +4,12 @@ from amaranth.hdl import unsigned
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, Signature
 
+from recspeed.models.spec.front_end import MAXIMUM_BURSTS
 from recspeed.models.spec.memory import BEAT_BYTES, MemoryPreset
 
 __all__ = ["BankAddress", "DramBus", "ReadResponse", "Request", "bits"]
 
 BEAT_BITS = 8 * BEAT_BYTES
-MAXIMUM_BURSTS = 32
-"""Bursts of one request at most: a vector of 1 KB in bursts of 32 B."""
 
 
 def bits(count: int) -> int:

@@ -6,27 +6,27 @@ from amaranth.hdl import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 
+from recspeed.models.spec.front_end import (
+    FEW_DATA_CLOCKS,
+    MAXIMUM_BURSTS,
+    OVERDUE,
+    WRITE_BUFFER_BURSTS,
+)
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.rtl.dram.attribution import Attribution
 from recspeed.rtl.dram.bank_machine import BankMachine
 from recspeed.rtl.dram.column_scheduler import ColumnScheduler
 from recspeed.rtl.dram.command_bus import CommandBusShare
-from recspeed.rtl.dram.dram_bus import MAXIMUM_BURSTS, bits
+from recspeed.rtl.dram.dram_bus import bits
 from recspeed.rtl.dram.front_end_ports import FrontEndPorts
 from recspeed.rtl.dram.mode_control import ModeControl
 from recspeed.rtl.dram.refresh_control import RefreshControl
 from recspeed.rtl.dram.request_queue import AGE_BITS
 from recspeed.rtl.dram.return_path import ReturnPath
 from recspeed.rtl.dram.row_scheduler import RowScheduler
-from recspeed.rtl.dram.write_buffer import WRITE_BUFFER_BURSTS, WriteBuffer
+from recspeed.rtl.dram.write_buffer import WriteBuffer
 
 __all__ = ["DramFrontEnd"]
-
-OVERDUE = 512
-"""Requests accepted after one, of its direction, from which on it goes before all others."""
-
-FEW_DATA_CLOCKS = 32
-"""Clocks of data that open requests have left, up to which an ACT goes before a burst."""
 
 
 class DramFrontEnd(wiring.Component):
@@ -71,7 +71,7 @@ class DramFrontEnd(wiring.Component):
         self.tag_bits = tag_bits
         self.queue_depth = queue_depth
         self.maximum_outstanding = maximum_outstanding
-        self.has_writes = writes
+        self._writes = writes
         self.port_signature = FrontEndPorts(preset, tag_bits, maximum_outstanding)
         super().__init__(dict(self.port_signature.members) | {"buses": Out(CommandBusShare())})
 
@@ -87,18 +87,18 @@ class DramFrontEnd(wiring.Component):
         # A queued write carries its place in the write buffer beside the user's tag.
         place = bits(WRITE_BUFFER_BURSTS)
         tag_fields = {"tag": unsigned(self.tag_bits)}
-        if self.has_writes:
+        if self._writes:
             tag_fields |= {"first": unsigned(place), "number": unsigned(place)}
         self.tag_layout = data.StructLayout(tag_fields)
 
         self.machines = [
-            BankMachine(preset, self.tag_layout.size, self.queue_depth, writes=self.has_writes)
+            BankMachine(preset, self.tag_layout.size, self.queue_depth, writes=self._writes)
             for _ in range(preset.banks)
         ]
         for number, machine in enumerate(self.machines):
             m.submodules[f"bank_{number}"] = machine
         m.submodules.rows = self.rows = RowScheduler(preset)
-        m.submodules.columns = self.columns = ColumnScheduler(preset, writes=self.has_writes)
+        m.submodules.columns = self.columns = ColumnScheduler(preset, writes=self._writes)
         m.submodules.returns = self.returns = ReturnPath(preset, self.tag_bits)
         self.ages = {
             direction: Signal(AGE_BITS, name=f"{direction}_age") for direction in ("read", "write")
@@ -123,11 +123,16 @@ class DramFrontEnd(wiring.Component):
 
     def _of_bank(self, m, name, bank, member):
         """Member of the machine of bank number `bank`, as a new signal."""
-        chosen = Signal.like(getattr(self.machines[0], member), name=name)
+        return self._pick(m, name, bank, [getattr(machine, member) for machine in self.machines])
+
+    @staticmethod
+    def _pick(m, name, bank, values):
+        """The value of bank number `bank`, as a new signal."""
+        chosen = Signal.like(values[0], name=name)
         with m.Switch(bank):
-            for number, machine in enumerate(self.machines):
+            for number, value in enumerate(values):
                 with m.Case(number):
-                    m.d.comb += chosen.eq(getattr(machine, member))
+                    m.d.comb += chosen.eq(value)
         return chosen
 
     def _accept_reads(self, m):
@@ -135,12 +140,13 @@ class DramFrontEnd(wiring.Component):
         request = self.reads.payload
         in_flight = Signal(range(self.maximum_outstanding + MAXIMUM_BURSTS + 1))
         bursts = Signal(range(MAXIMUM_BURSTS + 1))
-        full = self._of_bank(m, "read_queue_full", request.bank, "full_read")
+        room = [machine.read_requests.ready for machine in self.machines]
+        ready = self._pick(m, "read_queue_ready", request.bank, room)
         accepted = Signal()
         m.d.comb += [
             bursts.eq(request.bursts + 1),
             self.reads.ready.eq(
-                ~full & ((in_flight == 0) | (in_flight + bursts <= self.outstanding))
+                ready & ((in_flight == 0) | (in_flight + bursts <= self.outstanding))
             ),
             accepted.eq(self.reads.valid & self.reads.ready),
         ]
@@ -149,13 +155,14 @@ class DramFrontEnd(wiring.Component):
 
     def _accept_writes(self, m):
         """Take a write with its data if its bank's queue and the write buffer permit."""
-        if not self.has_writes:
+        if not self._writes:
             return Const(0)
         m.submodules.buffer = self.buffer = WriteBuffer(self.preset, self.tag_bits)
-        full = self._of_bank(m, "write_queue_full", self.writes.payload.bank, "full_write")
+        room = [machine.write_requests.ready for machine in self.machines]
+        ready = self._pick(m, "write_queue_ready", self.writes.payload.bank, room)
         m.d.comb += [
             self.buffer.limit.eq(self.write_buffer),
-            self.buffer.offered.eq(self.writes.valid & ~full),
+            self.buffer.offered.eq(self.writes.valid & ready),
             self.buffer.bursts.eq(self.writes.payload.bursts),
             self.writes.ready.eq(self.buffer.accept),
             self.written.eq(self.buffer.written),
@@ -170,24 +177,28 @@ class DramFrontEnd(wiring.Component):
             ("read", self.reads, accepted_read),
             ("write", self.writes, accepted_write),
         ):
-            if direction == "write" and not self.has_writes:
+            if direction == "write" and not self._writes:
                 continue
             request = port.payload
             age = self.ages[direction]
             m.d.sync += age.eq(age + accepted)
             tag = Signal(self.tag_layout, name=f"{direction}_tag")
-            m.d.comb += tag.tag.eq(request.tag)
+            entry = Signal(self.machines[0].entry_layout, name=f"{direction}_entry")
+            m.d.comb += [
+                tag.tag.eq(request.tag),
+                entry.row.eq(request.row),
+                entry.column.eq(request.column),
+                entry.bursts.eq(request.bursts),
+                entry.tag.eq(tag),
+                entry.age.eq(age),
+            ]
             if direction == "write":
                 m.d.comb += [tag.first.eq(self.buffer.first), tag.number.eq(self.buffer.number)]
             for number, machine in enumerate(self.machines):
-                entry = getattr(machine, f"{direction}_entry")
+                queue = machine.write_requests if direction == "write" else machine.read_requests
                 m.d.comb += [
-                    getattr(machine, f"push_{direction}").eq(accepted & (request.bank == number)),
-                    entry.row.eq(request.row),
-                    entry.column.eq(request.column),
-                    entry.bursts.eq(request.bursts),
-                    entry.tag.eq(tag),
-                    entry.age.eq(age),
+                    queue.valid.eq(accepted & (request.bank == number)),
+                    queue.payload.eq(entry),
                 ]
 
     def _modes(self, m):
@@ -198,7 +209,7 @@ class DramFrontEnd(wiring.Component):
                 machine.move_writes.eq(self.move_writes),
                 machine.row_hits.eq(self.row_hits),
             ]
-        if not self.has_writes:
+        if not self._writes:
             return
         m.submodules.mode = mode = ModeControl()
         active = self._all("active")
@@ -316,7 +327,7 @@ class DramFrontEnd(wiring.Component):
             self.move_write.eq(columns.move & self.move_writes),
             self.refresh.eq(refresh),
         ]
-        if self.has_writes:
+        if self._writes:
             m.d.comb += [
                 self.buffer.send.eq(self.move_write),
                 self.buffer.send_burst.eq(tag.first + moved["burst"]),

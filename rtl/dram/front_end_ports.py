@@ -3,13 +3,13 @@
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, Signature
 
+from recspeed.models.spec.front_end import WRITE_BUFFER_BURSTS
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.timing import MAXIMUM_REFRESH_DEBT
 from recspeed.rtl.dram.attribution import Cause
 from recspeed.rtl.dram.bank_machine import HIT_BITS
 from recspeed.rtl.dram.dram_bus import BEAT_BITS, DramBus, ReadResponse, Request, bits
 from recspeed.rtl.dram.mode_control import LIMIT_BITS
-from recspeed.rtl.dram.write_buffer import WRITE_BUFFER_BURSTS
 
 __all__ = ["FrontEndPorts"]
 
@@ -22,23 +22,44 @@ class FrontEndPorts(Signature):
     run : In(1)
         Refresh counts clocks from the first one in which this is 1. Hold the streams' `valid` at 0
         before.
-    outstanding, write_buffer : In
-        Read bursts in flight, write bursts in the buffer, at most. A larger request is taken alone.
-    refresh_group, per_bank : In
-        All-bank refreshes per group, 0 for none; per-bank refresh in their place.
-    turnaround_limit, row_hits : In
-        Clocks until a direction yields; requests per activation (0: one).
-    reads, writes : In stream of Request; write_data : In stream of beats
-    response_valid : Out(1), response : Out(ReadResponse)
-        Beats; they cannot be stalled. Beats of one request come in order, those of several
-        interleave.
-    written : Out(1), written_tag : Out
+    outstanding : In(range(maximum_outstanding + 1))
+        Read bursts in flight at most. A larger request is taken alone.
+    write_buffer : In(range(WRITE_BUFFER_BURSTS + 1))
+        Write bursts in the buffer at most. A larger request is taken alone.
+    refresh_group : In(range(MAXIMUM_REFRESH_DEBT + 1))
+        All-bank refreshes per group, 0 for none.
+    per_bank : In(1)
+        Per-bank refresh in their place.
+    turnaround_limit : In(LIMIT_BITS)
+        Clocks until a direction yields.
+    row_hits : In(HIT_BITS)
+        Requests per activation; 0: one.
+    reads : In(stream of Request)
+        Row visits to read.
+    writes : In(stream of Request)
+        Row visits to write.
+    write_data : In(stream of BEAT_BITS)
+        The beats of the writes, in their order.
+    response_valid : Out(1)
+        A beat has come; it cannot be stalled.
+    response : Out(ReadResponse)
+        The beat. Those of one request come in order, those of several interleave.
+    written : Out(1)
         A write's last beat is on the bus.
+    written_tag : Out(tag_bits)
+        Tag of that write.
     dram : Out(DramBus)
+        To the memory.
     cause : Out(Cause)
         What this clock is spent on.
-    activate, move_read, move_write, refresh : Out(1)
-        Commands decided in this clock, for counting.
+    activate : Out(1)
+        An ACT is decided in this clock, for counting.
+    move_read : Out(1)
+        A read of a burst is decided in this clock, for counting.
+    move_write : Out(1)
+        A write of a burst is decided in this clock, for counting.
+    refresh : Out(1)
+        A refresh is decided in this clock, for counting.
     """
 
     def __init__(self, preset: MemoryPreset, tag_bits: int, maximum_outstanding: int):

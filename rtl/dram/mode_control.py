@@ -4,9 +4,12 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from recspeed.models.spec.front_end import MAXIMUM_TURNAROUND_LIMIT
+from recspeed.rtl.dram.dram_bus import bits
+
 __all__ = ["LIMIT_BITS", "ModeControl"]
 
-LIMIT_BITS = 12
+LIMIT_BITS = bits(MAXIMUM_TURNAROUND_LIMIT + 1)
 
 
 class ModeControl(wiring.Component):
@@ -20,16 +23,24 @@ class ModeControl(wiring.Component):
     -------
     run : In(1)
         Clocks count from the first one in which this is 1.
-    limit : In
+    limit : In(LIMIT_BITS)
         Clocks after which a direction yields to the other one, if that has requests.
-    reads_wait, writes_wait : In(1)
-        Some queue of that direction holds a request.
-    reads_open, writes_open : In(1)
-        Some bank is active for that direction.
-    open_writes, move_writes : Out(1)
-        Rows are opened, bursts are moved, for writes (else for reads).
+    reads_wait : In(1)
+        Some read queue holds a request.
+    writes_wait : In(1)
+        Some write queue holds a request.
+    reads_open : In(1)
+        Some bank is active for a read.
+    writes_open : In(1)
+        Some bank is active for a write.
+    open_writes : Out(1)
+        Rows are opened for writes, else for reads.
+    move_writes : Out(1)
+        Bursts are moved for writes, else for reads.
 
-    Timing: outputs are registers; they follow in the next clock.
+    *Timing*: outputs are registers; they follow in the next clock.
+
+    Source: docs/dram.md, "Mode control".
     """
 
     def __init__(self):

@@ -4,17 +4,13 @@ from amaranth.hdl import Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from recspeed.models.spec.front_end import AHEAD, URGENT
 from recspeed.models.spec.memory import MemoryPreset
+from recspeed.rtl.dram.distances import Distances
 from recspeed.rtl.dram.dram_bus import bits
 from recspeed.rtl.lib.timer import Timer
 
 __all__ = ["PerBankRefresher"]
-
-URGENT = 4
-"""Refreshes owed from which on a bank is freed for refresh; the standard allows 8 (JESD235C)."""
-
-AHEAD = 4
-"""Refreshes that idle banks get ahead of their time at most; the standard allows 8."""
 
 
 class PerBankRefresher(wiring.Component):
@@ -37,10 +33,18 @@ class PerBankRefresher(wiring.Component):
         The bank that must not be activated, one-hot, or none.
     spacing_permits : Out(1)
         tRREFD permits ACT.
-    wanted : Out(1), bank : Out
-        REFpb is proposed in this clock, for that bank.
+    wanted : Out(1)
+        REFpb is proposed in this clock.
+    bank : Out(range(banks))
+        The bank that it is for.
     grant : Out(banks)
-        It is decided: the same one-hot.
+        It is decided, for that bank, one-hot.
+
+    *Timing*: combinational from registers and inputs.
+
+    *Undefined*: `bank` while `wanted` is 0.
+
+    Source: docs/dram.md, "Refresh control".
     """
 
     def __init__(self, preset: MemoryPreset):
@@ -67,9 +71,10 @@ class PerBankRefresher(wiring.Component):
         interval = Signal(range(interval_clocks), init=interval_clocks - 1)
         owed = Signal(signed(8))
         refreshed = Signal(banks)
-        spacing = Timer(self.preset.clocks.tRREFD, "tRREFD")
+        t = Distances(self.preset)
+        spacing = Timer(t.tRREFD, "tRREFD")
         refresh = Signal()
-        spacing.set(refresh, self.preset.clocks.tRREFD)
+        spacing.set(refresh, t.tRREFD)
         spacing.elaborate_into(m)
 
         missing = Signal(banks)

@@ -18,24 +18,42 @@ class RefreshControl(wiring.Component):
 
     Members
     -------
-    run, group, per_bank : In
-        As in `DramFrontEnd`.
-    closed, waiting, spacing_permits : In(banks)
-        Banks that are closed with expired timers; with a request in a queue; that tRRD permits.
+    run : In(1)
+        Clocks count from the first one in which this is 1.
+    group : In(range(MAXIMUM_REFRESH_DEBT + 1))
+        All-bank refreshes per group; 0 switches refresh off.
+    per_bank : In(1)
+        Per-bank refresh in place of all-bank refresh.
+    closed : In(banks)
+        Banks that are closed with expired timers.
+    waiting : In(banks)
+        Banks with a request in a queue.
+    spacing_permits : In(banks)
+        Banks that tRRD permits a row command to.
     slot_free : In(1)
         The proposed refresh is decided.
-    wanted : Out(1), single : Out(1), bank : Out
-        A refresh is proposed, it is a REFpb, for that bank (REF: the first one of its rank).
+    wanted : Out(1)
+        A refresh is proposed.
+    single : Out(1)
+        It is a REFpb, else a REF.
+    bank : Out(range(banks))
+        The bank that it is for; of a REF the first one of its rank.
     due : Out(banks)
         All-bank refreshes are due in the bank's rank.
     refreshing : Out(banks)
-        The same, or the rank's latest REF is less than tRFC ago.
-    victim : Out(banks), barred : Out(banks)
-        The bank that per-bank refresh keeps closed; banks that it or tRREFD forbids to activate.
+        They are due, or the rank's latest REF is less than tRFC ago.
+    victim : Out(banks)
+        The bank that per-bank refresh keeps closed, one-hot, or none.
+    barred : Out(banks)
+        Banks that the victim's place or tRREFD forbids to activate.
     grant : Out(banks)
         REFpb is decided in this clock, for that bank, one-hot.
 
-    Timing: combinational from registers and inputs.
+    *Timing*: combinational from registers and inputs.
+
+    *Undefined*: `single` and `bank` while `wanted` is 0.
+
+    Source: docs/dram.md, "Refresh control".
     """
 
     def __init__(self, preset: MemoryPreset):

@@ -1,12 +1,12 @@
 """The requests of one direction that wait for one bank."""
 
-from amaranth.hdl import Module, Signal, unsigned
-from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
+from amaranth.hdl import Module, unsigned
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.rtl.dram.dram_bus import Request
+from recspeed.rtl.lib.queue import Queue
 
 __all__ = ["AGE_BITS", "QueueEntry", "RequestQueue"]
 
@@ -26,51 +26,39 @@ class QueueEntry(data.StructLayout):
 class RequestQueue(wiring.Component):
     """First in, first out; the head is always visible.
 
+    Parameters
+    ----------
+    preset : MemoryPreset
+    tag_bits : int
+        Width of a request's tag.
+    depth : int
+        Requests that it holds.
+
     Members
     -------
-    push, entry : In
-        Enqueue. Not while `full`.
-    pop : In(1)
-        Remove the head. Only while `waiting`.
-    full, waiting, several : Out(1)
-        It takes no more; it holds a request; it holds two or more.
-    head : Out(QueueEntry)
+    i : In(stream of QueueEntry)
+        Requests as they are accepted.
+    o : Out(stream of QueueEntry)
+        The head.
+    several : Out(1)
+        It holds two or more.
 
-    Timing: a pushed request is seen from the next clock on.
+    *Timing*: as of `Queue`: a request taken in clock t is seen from t + 1 on.
+
+    Source: docs/dram.md, "Request queues".
     """
 
     def __init__(self, preset: MemoryPreset, tag_bits: int, depth: int):
+        self.preset = preset
+        self.tag_bits = tag_bits
         self.depth = depth
-        self.layout = QueueEntry(preset, tag_bits)
-        super().__init__(
-            {
-                "push": In(1),
-                "entry": In(self.layout),
-                "pop": In(1),
-                "full": Out(1),
-                "waiting": Out(1),
-                "several": Out(1),
-                "head": Out(self.layout),
-            }
-        )
+        entries = stream.Signature(QueueEntry(preset, tag_bits))
+        super().__init__({"i": In(entries), "o": Out(entries), "several": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.memory = memory = Memory(shape=self.layout, depth=self.depth, init=[])
-        write = memory.write_port()
-        read = memory.read_port(domain="comb")
-        level = Signal(range(self.depth + 1))
-        m.d.comb += [
-            write.en.eq(self.push),
-            write.data.eq(self.entry),
-            self.head.eq(read.data),
-            self.full.eq(level == self.depth),
-            self.waiting.eq(level != 0),
-            self.several.eq(level > 1),
-        ]
-        m.d.sync += level.eq(level + self.push - self.pop)
-        with m.If(self.push):
-            m.d.sync += write.addr.eq(write.addr + 1)
-        with m.If(self.pop):
-            m.d.sync += read.addr.eq(read.addr + 1)
+        m.submodules.queue = queue = Queue(self.o.payload.shape(), self.depth)
+        wiring.connect(m, wiring.flipped(self.i), queue.i)
+        wiring.connect(m, queue.o, wiring.flipped(self.o))
+        m.d.comb += self.several.eq(queue.level > 1)
         return m

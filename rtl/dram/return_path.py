@@ -16,18 +16,30 @@ class ReturnPath(wiring.Component):
 
     Members
     -------
-    read, tag, burst, last : In
-        A read decided in this clock.
-    data_valid, data : In
-        Beats from the DRAM.
-    response_valid, response : Out
-        The same beat with its tag. It cannot be stalled.
+    read : In(1)
+        A read is decided in this clock.
+    tag : In(tag_bits)
+        Tag of its request.
+    burst : In(burst)
+        Number of its burst in the request.
+    last : In(1)
+        That burst is the request's last one.
+    data_valid : In(1)
+        A beat comes from the DRAM.
+    data : In(BEAT_BITS)
+        The beat.
+    response_valid : Out(1)
+        A beat is handed on. It cannot be stalled.
+    response : Out(ReadResponse)
+        The beat with its tag.
     burst_done : Out(1)
         The beat is the last one of its burst.
 
-    Timing: `response` is combinational from `data`.
+    *Timing*: `response` is combinational from `data`.
 
-    Undefined: beats without a read.
+    *Undefined*: beats without a read.
+
+    Source: docs/dram.md, "Request queues".
     """
 
     def __init__(self, preset: MemoryPreset, tag_bits: int):

@@ -5,15 +5,13 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
+from recspeed.rtl.dram.distances import ACTIVATE_WINDOW, Distances
 from recspeed.rtl.dram.dram_bus import BankAddress, bits
 from recspeed.rtl.dram.request_queue import AGE_BITS
 from recspeed.rtl.lib.arbiter import OldestReady
 from recspeed.rtl.lib.timer import Timer
 
 __all__ = ["RowScheduler"]
-
-WINDOW = 4
-"""Activates in a tFAW window (JEDEC, all families)."""
 
 
 class RowScheduler(wiring.Component):
@@ -29,22 +27,32 @@ class RowScheduler(wiring.Component):
     -------
     can_activate : In(banks)
         Banks that may be activated as far as they and refresh are concerned.
-    age : In for each bank
+    age : In(AGE_BITS).array(banks)
         Age of the request that would be activated.
-    overdue, several : In(banks)
-        Banks where that request is overdue; where another one waits behind it.
+    overdue : In(banks)
+        Banks where that request is overdue.
+    several : In(banks)
+        Banks where another request waits behind it.
     slot_free : In(1)
         No other command takes the row slot.
     wanted : Out(1)
         A command is decided if `slot_free`.
-    activate : Out(1), bank : Out, grant : Out(banks)
-        ACT is decided in this clock, for that bank, and the same one-hot.
+    activate : Out(1)
+        ACT is decided in this clock.
+    bank : Out(range(banks))
+        The bank that it is for.
+    grant : Out(banks)
+        The same, one-hot; 0 without ACT.
     spacing_permits : Out(banks)
         tRRD_S and tRRD_L permit a row command to the bank.
     window_permits : Out(banks)
         tFAW permits an ACT in the bank's rank.
 
-    Timing: combinational from the registers; its timers follow in the next clock.
+    *Timing*: combinational from the registers; its timers follow in the next clock.
+
+    *Undefined*: `bank` while `wanted` is 0.
+
+    Source: docs/dram.md, "Row scheduler".
     """
 
     def __init__(self, preset: MemoryPreset):
@@ -67,7 +75,7 @@ class RowScheduler(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        t = self.preset.clocks
+        t = Distances(self.preset)
         address = BankAddress(self.preset)
         m.submodules.arbiter = arbiter = OldestReady(self.preset.banks, AGE_BITS)
 
@@ -117,9 +125,9 @@ class RowScheduler(wiring.Component):
 
     def _window(self, m, rank, hit):
         """One timer for each of the rank's latest four activates; the oldest of them rules."""
-        t = self.preset.clocks
-        oldest = Signal(range(WINDOW), name=f"oldest_{rank}")
-        window = [Timer(t.tFAW, f"tFAW_{rank}_{slot}") for slot in range(WINDOW)]
+        t = Distances(self.preset)
+        oldest = Signal(range(ACTIVATE_WINDOW), name=f"oldest_{rank}")
+        window = [Timer(t.tFAW, f"tFAW_{rank}_{slot}") for slot in range(ACTIVATE_WINDOW)]
         for slot, timer in enumerate(window):
             timer.set(hit & (oldest == slot), t.tFAW)
             timer.elaborate_into(m)

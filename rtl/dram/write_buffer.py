@@ -5,12 +5,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from recspeed.models.spec.front_end import MAXIMUM_BURSTS, WRITE_BUFFER_BURSTS
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.rtl.dram.dram_bus import BEAT_BITS, MAXIMUM_BURSTS, bits
+from recspeed.rtl.dram.dram_bus import BEAT_BITS, bits
 
-__all__ = ["WRITE_BUFFER_BURSTS", "WriteBuffer"]
-
-WRITE_BUFFER_BURSTS = 128
+__all__ = ["WriteBuffer"]
 
 
 class WriteBuffer(wiring.Component):
@@ -20,23 +19,46 @@ class WriteBuffer(wiring.Component):
 
     Members
     -------
-    limit : In
+    limit : In(range(WRITE_BUFFER_BURSTS + 1))
         Bursts to hold at most; a larger write is taken alone.
-    offered, bursts : In
-        A write of `bursts` + 1 bursts is offered and its queue has room.
-    data : In stream of beats
+    offered : In(1)
+        A write is offered and its queue has room.
+    bursts : In(range(MAXIMUM_BURSTS))
+        Bursts of that write, less one.
+    data : In(stream of BEAT_BITS)
+        Beats of the writes, in the order of the writes.
     accept : Out(1)
         The last beat of the offered write is taken in this clock.
-    first, number : Out
-        Where the offered write's first burst will lie, and the write's number: to be kept with the
-        write.
-    send, send_burst, send_last, send_number, send_tag : In
-        A write command is decided in this clock, for the burst at that place of the ring; it is the
-        last one of that write.
-    bus_valid, bus_data : Out
-        Data on the bus: tCWL clocks after the command on the bus, that is 1 + tCWL after `send`.
-    written, written_tag : Out
-        The last beat of that write is on the bus in this clock.
+    first : Out(range(WRITE_BUFFER_BURSTS))
+        Where the offered write's first burst will lie: to be kept with the write.
+    number : Out(range(WRITE_BUFFER_BURSTS))
+        The offered write's number: to be kept with it too.
+    send : In(1)
+        A write command is decided in this clock.
+    send_burst : In(range(WRITE_BUFFER_BURSTS))
+        Place of its burst in the ring.
+    send_last : In(1)
+        It is the last one of its write.
+    send_number : In(range(WRITE_BUFFER_BURSTS))
+        Number of that write.
+    send_tag : In(tag_bits)
+        Tag of that write.
+    bus_valid : Out(1)
+        A beat is on the bus: tCWL clocks after the command on the bus, 1 + tCWL after `send`.
+    bus_data : Out(BEAT_BITS)
+        The beat.
+    written : Out(1)
+        The last beat of a write is on the bus in this clock.
+    written_tag : Out(tag_bits)
+        Tag of that write.
+
+    *Timing*: one beat of `data` per clock; room that a write leaves is free from the second clock
+    after `written` on.
+
+    *Undefined*: `send` of a burst that is not in the ring; `bursts` that change while a write is
+    offered.
+
+    Source: docs/dram.md, "Write buffer".
     """
 
     def __init__(self, preset: MemoryPreset, tag_bits: int):

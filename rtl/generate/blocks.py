@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from amaranth.hdl import Value
 from amaranth.lib import wiring
 
 from recspeed.models.spec.address_map import DEFAULT_ADDRESS_MAP, AddressMap, address_map
@@ -12,11 +11,11 @@ from recspeed.models.spec.cluster import ClusterParameters
 from recspeed.models.spec.collective import MAXIMUM_CHIPS, CollectiveParameters
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.rtl.cluster.memory_channel import MemoryChannel
-from recspeed.rtl.collective.engine import CollectiveEngine, engine_verilog
+from recspeed.rtl.collective.engine import CollectiveEngine
 from recspeed.rtl.dram.byte_address_map import ByteAddressMap
 from recspeed.rtl.dram.front_end import DramFrontEnd
-from recspeed.rtl.generate.emit_once import only_ports
-from recspeed.rtl.generate.verilog import generate
+from recspeed.rtl.generate.emit_once import ports_of
+from recspeed.rtl.generate.verilog import generate, without_zeros
 from recspeed.rtl.pooling.lookup_issue import LookupIssue
 from recspeed.rtl.pooling.lookup_layouts import LookupTag
 from recspeed.rtl.pooling.pooling_slice import PoolingSlice
@@ -96,9 +95,8 @@ class Block:
 def _ports(component: wiring.Component, *, clocked: bool = True) -> list[Port]:
     """Ports of `component` in the order of its signature, clock and reset first."""
     found = [Port("clk", "input", 1), Port("rst", "input", 1)] if clocked else []
-    for path, member, value in component.signature.flatten(component):
-        direction = "input" if member.flow is wiring.In else "output"
-        found.append(Port("__".join(str(part) for part in path), direction, len(Value.cast(value))))
+    for name, (value, direction) in ports_of(component).items():
+        found.append(Port(name, direction.value, len(value)))
     return found
 
 
@@ -152,12 +150,8 @@ def _of_address_map(choices: Choices) -> dict[str, Any]:
 
 
 def _collective_engine(name: str, choices: Choices) -> Generated:
-    link = choices.collective.link
-    text = engine_verilog(link, choices.chips)
-    component = CollectiveEngine(link, choices.chips)
-    only_ports(component)
-    assert f"\nmodule {name}(" in text
-    return Generated(text, _ports(component))
+    component = CollectiveEngine(choices.collective.link, choices.chips)
+    return Generated(without_zeros(generate(component, name)), _ports(component))
 
 
 def _of_collective(choices: Choices) -> dict[str, Any]:

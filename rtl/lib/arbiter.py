@@ -25,20 +25,21 @@ class OldestReady(wiring.Component):
     -------
     ready : In(requesters)
         Who may be granted.
-    age : In(age_bits) for each requester
+    age : In(age_bits).array(requesters)
         Sequence number; the smaller one, modulo wrap-around, is older.
-    order : In(order_bits) for each requester
-        An unsigned number.
+    order : In(order_bits).array(requesters)
+        An unsigned number; no such member without order.
     valid : Out(1)
         Somebody is ready.
-    index : Out
-        The granted requester, where `valid`.
+    index : Out(range(requesters))
+        The granted requester.
     grant : Out(requesters)
         The same, one-hot; zero where nobody is ready.
 
-    Timing: combinational.
+    *Timing*: combinational.
 
-    Undefined: ages of two ready requesters that are `2 ** (age_bits - 1)` or more apart.
+    *Undefined*: ages of two ready requesters that are `2 ** (age_bits - 1)` or more apart; `index`
+    while `valid` is 0.
     """
 
     def __init__(self, requesters: int, age_bits: int, order_bits: int = 0):

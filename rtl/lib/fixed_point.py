@@ -39,7 +39,14 @@ class ExactSum(data.StructLayout):
 class Fp16ToFixed(wiring.Component):
     """One FP16 number as an `ExactSum` of itself.
 
-    Members: `value` In(16), `fixed` Out(ExactSum). Timing: combinational.
+    Members
+    -------
+    value : In(16)
+        An FP16 bit pattern.
+    fixed : Out(ExactSum)
+        Its value; integer 0 with a flag for infinities and NaN.
+
+    *Timing*: combinational.
     """
 
     def __init__(self):
@@ -74,10 +81,16 @@ class RoundSum(wiring.Component):
     zero sum is +0.0. The rounding of subnormal FP16 results is exact, since their unit is that of
     the sum.
 
-    Members: `sum` In(ExactSum), `fp32` In(1), `value` Out(32): FP32, or FP16 in the low half and
-    zeros above.
+    Members
+    -------
+    sum : In(ExactSum)
+        What is rounded.
+    fp32 : In(1)
+        To FP32, else to FP16.
+    value : Out(32)
+        An FP32 bit pattern, or an FP16 one in the low half and zeros above.
 
-    Timing: combinational.
+    *Timing*: combinational.
     """
 
     def __init__(self):

@@ -8,11 +8,10 @@ import numpy as np
 from recspeed.models.bounds.visits import VisitBound, visit_bound
 from recspeed.models.runs.dram import REQUESTS, DramPatterns, DramRun
 from recspeed.models.runs.patterns import ALWAYS
-from recspeed.models.spec.front_end import FrontEndSettings
+from recspeed.models.spec.front_end import MAXIMUM_BURSTS, FrontEndSettings
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.scripts.console import UserError
 
-MAXIMUM_BURSTS = 32
 QUEUE_DEPTH = 16
 """Requests per bank and direction that a front-end holds, unless a sweep says otherwise."""
 PATTERN_BITS = 64

@@ -11,9 +11,9 @@ from recspeed.rtl.dram.column_scheduler import ColumnScheduler
 from recspeed.rtl.dram.front_end import DramFrontEnd
 from recspeed.rtl.dram.mode_control import ModeControl
 from recspeed.rtl.dram.refresh_control import RefreshControl
-from recspeed.rtl.dram.request_queue import RequestQueue
 from recspeed.rtl.dram.row_scheduler import RowScheduler
 from recspeed.rtl.dram.write_buffer import WriteBuffer
+from recspeed.rtl.lib.queue import Queue
 from support.mutation import Mutant
 
 COMMAND = "command at entry"
@@ -63,8 +63,8 @@ TURNS = (
         "_rank_turn",
         (HBM, "tWTR_S short", "write_to_read(same_group=False){ ->  - 1}", jedec("tWTR_S")),
         (HBM, "tWTR_S long", "write_to_read(same_group=False){ ->  + 1}", COMMAND),
-        (HBM, "read to write short", "preset.read_to_write{ ->  - 1} if", jedec("read to write")),
-        (HBM, "read to write long", "preset.read_to_write{ ->  + 1} if", COMMAND),
+        (HBM, "read to write short", "t.read_to_write{ ->  - 1} if", jedec("read to write")),
+        (HBM, "read to write long", "t.read_to_write{ ->  + 1} if", COMMAND),
         (DDR4, "turnaround of the other ranks", "{own -> (own | other)} & (self.wri", COMMAND),
         _rank_switch("read", "read"),
         _rank_switch("read", "write"),
@@ -82,9 +82,9 @@ TURNS = (
         (HBM, "tWTR_L holds writes", "expired{ | self.writing -> }", COMMAND),
         (HBM, "tCCD_R short", "(hit, t.tCCD_R{ ->  - 1})", jedec("tCCD_R")),
         (HBM, "tCCD_R long", "(hit, t.tCCD_R{ ->  + 1})", COMMAND),
-        (GDDR6, "visit gap short", "t.tCCD_S + t.visit_gap{ ->  - 1}", COMMAND),
-        (GDDR6, "visit gap long", "t.tCCD_S + t.visit_gap{ ->  + 1}", COMMAND),
-        (GDDR6, "visit gap without tCCD_S", "{t.tCCD_S +  -> }t.visit_gap)]", COMMAND),
+        (GDDR6, "visit gap short", "t.tCCD_S + visit_gap{ ->  - 1}", COMMAND),
+        (GDDR6, "visit gap long", "t.tCCD_S + visit_gap{ ->  + 1}", COMMAND),
+        (GDDR6, "visit gap without tCCD_S", "{t.tCCD_S +  -> }visit_gap)]", COMMAND),
         (GDDR6, "visit gap after every burst", "self.grant{ & self.last -> }", COMMAND),
     ),
     *faults(
@@ -103,8 +103,8 @@ BANKS = (
     *faults(
         BankMachine,
         "_timers",
-        (HBM, "tWR short", "write_to_precharge + t.tRP{ ->  - 1}", jedec("tWR+tRP")),
-        (HBM, "tWR long", "write_to_precharge + t.tRP{ ->  + 1}", COMMAND),
+        (HBM, "tWR short", "t.write_to_activate{ ->  - 1}", jedec("tWR+tRP")),
+        (HBM, "tWR long", "t.write_to_activate{ ->  + 1}", COMMAND),
         (HBM, "tRTP for tWR", "active_write, {after_write -> after_read}", jedec("tWR+tRP")),
         (HBM, "tRCD for tRCD_WR", "& self.open_writes, t.{tRCD_WR -> tRCD}", COMMAND),
         (DDR4, "tRCD for a longer tRCD_WR", "s, t.{tRCD_WR -> tRCD})", jedec("tRCD_WR")),
@@ -116,13 +116,17 @@ BANKS = (
         BankMachine,
         "_queues",
         (ROW_HITS, "row hit of the other queue", "hit.eq(Mux({ -> ~}self.active_write", COMMAND),
-        (WRITES_ALONE, "write queue never full", "full_write.eq({writes.full -> 0})", COMMAND),
         (HBM, "head of the other queue", "head.eq(Mux({ -> ~}self.open_writes", COMMAND),
     ),
     *faults(
-        RequestQueue,
+        Queue,
         "elaborate",
-        (WRITES_ALONE, "one request fewer", "level == self.depth{ ->  - 1}", COMMAND),
+        (WRITES_ALONE, "one request fewer", "self.level != self.depth{ ->  - 1}", COMMAND),
+    ),
+    *faults(
+        DramFrontEnd,
+        "_accept_writes",
+        (WRITES_ALONE, "write queue never full", "self.writes.valid{ & ready -> }", COMMAND),
     ),
     *faults(
         DramFrontEnd,

@@ -528,8 +528,8 @@ DRAM_MUTANTS = (
         "tREFI one clock too large",
         AllBankRefresher,
         "elaborate",
-        "group * t.tREFI - 1",
-        "group * t.tREFI",
+        "group * tREFI - 1",
+        "group * tREFI",
         COMMAND,
     ),
     Mutant(
@@ -563,8 +563,8 @@ PER_BANK_MUTANTS = (
         "tRREFD one clock too small",
         PerBankRefresher,
         "elaborate",
-        "spacing.set(refresh, self.preset.clocks.tRREFD)",
-        "spacing.set(refresh, self.preset.clocks.tRREFD - 1)",
+        "spacing.set(refresh, t.tRREFD)",
+        "spacing.set(refresh, t.tRREFD - 1)",
         "JEDEC: tRREFD",
     ),
     Mutant(

@@ -206,6 +206,69 @@ def test_the_linter_sees_a_fault(generated, tmp_path):
     assert "undeclared" in lint(broken, WAIVERS)
 
 
+def bodies(text: str) -> dict[str, str]:
+    """What is in each module, by its name."""
+    found = re.findall(r"^module \\?(\S+?) ?(\(.*?)^endmodule", text, re.MULTILINE | re.DOTALL)
+    assert len(found) == text.count("\nendmodule")
+    return dict(found)
+
+
+def repeated(text: str) -> list[str]:
+    """Modules whose body is also that of an earlier one."""
+    seen: set[str] = set()
+    found = []
+    for name, body in bodies(text).items():
+        if body in seen:
+            found.append(name)
+        seen.add(body)
+    return found
+
+
+@pytest.mark.parametrize("block", list(BLOCKS))
+@pytest.mark.parametrize("preset", PRESETS)
+def test_no_module_is_written_twice(generated, preset, block):
+    assert repeated((generated[preset] / f"{block}.v").read_text()) == []
+
+
+@pytest.mark.parametrize("preset", OTHER_FAMILIES)
+def test_no_module_of_a_front_end_is_written_twice(front_ends, preset):
+    assert repeated((front_ends[preset] / "dram_front_end.v").read_text()) == []
+
+
+def test_a_module_that_is_written_twice_would_be_seen():
+    text = (
+        "module a(i);\n  x\nendmodule\nmodule \\b.c (i);\n  x\nendmodule\nmodule d(i);\nendmodule\n"
+    )
+    assert repeated("\n" + text) == ["b.c"]
+
+
+INSTANCES = {
+    ("dram_front_end", "hbm2-2000"): {"bank_machine": 16, "request_queue": 2},
+    ("dram_front_end", "hbm2e-3000"): {"bank_machine": 32, "request_queue": 2},
+    ("dram_front_end", "ddr4-3200"): {"all_bank_refresher": 2},
+    ("memory_channel", "hbm2-2000"): {"bank_machine": 16},
+    ("collective_engine", "hbm2-2000"): {
+        "collective_port": CHIPS - 1,
+        "reduction_lane": 8,
+        "reduction_lane_2": 8,
+        "reduction_lane_3": 16,
+    },
+}
+"""Instances of repeated modules in the text of a block."""
+
+
+@pytest.mark.parametrize(("block", "preset"), INSTANCES)
+def test_repeated_parts_are_instances_of_one_module(generated, front_ends, block, preset):
+    folder = (generated | front_ends)[preset]
+    text = (folder / f"{block}.v").read_text()
+    for part, count in INSTANCES[block, preset].items():
+        module = f"{block}_{part}"
+        assert len(re.findall(rf"^module {module}\(", text, re.MULTILINE)) == 1
+        assert len(re.findall(rf"^  {module} \S+ \($", text, re.MULTILINE)) == count
+    # What occurs once is named by its place.
+    assert block == "collective_engine" or "front_end.columns.arbiter (" in text
+
+
 @pytest.mark.parametrize("block", list(BLOCKS))
 def test_yosys_reads_it(generated, block):
     script = f"read_verilog {block}.v; hierarchy -check -top {block}; proc; check -assert"
