@@ -236,4 +236,4 @@ def _compile(fingerprint):
     return run_clocks
 
 
-run_clocks = _compile(sources_fingerprint())
+run_clocks = _compile(sources_fingerprint("collective", "lib", "runs", "spec"))
