@@ -77,7 +77,7 @@ def test_runs_in_lock_step_equal_runs_alone():
 
 
 def test_records_of_either_size_give_the_same():
-    run = random_dram_run(3, preset=memory_preset("hbm2-2000"))
+    run = replace(random_dram_run(3, preset=memory_preset("hbm2-2000")), queue_depth=16)
     deep = replace(run, queue_depth=64)
     small, large = (front_end(r.preset, r.settings, r.queue_depth) for r in (run, deep))
     assert small.dtype != large.dtype
