@@ -4,34 +4,24 @@ import numpy as np
 from numba import njit
 
 from recspeed.models.cluster.readout import output_clock
-from recspeed.models.dram.attribution import (
-    BACK_PRESSURE,
-    BANK_BUSY,
-    NO_REQUEST,
-    NOTHING_TO_DO,
-    OUTSTANDING,
-    attribute,
-)
-from recspeed.models.dram.front_end import apply_commands, decide, start_of_clock
+from recspeed.models.dram.attribution import BACK_PRESSURE, NO_REQUEST, OUTSTANDING
+from recspeed.models.dram.front_end import decide, front_end_clock, start_of_clock
 from recspeed.models.dram.front_end_record import READ
 from recspeed.models.dram.request_queue import accepts_read, put_request
 from recspeed.models.lib.compilation import sources_fingerprint
 from recspeed.models.pooling.lookup_issue import issue_clock, oldest_complete
-from recspeed.models.spec.register_map import Counter
 
-LOOP = np.dtype(
-    [(name, "<i8") for name in ("t", "finished", "progress", "row_cause", "logged")]
-    + [("causes", "<i8", (len(Counter),))]
-)
+LOOP = np.dtype([(name, "<i8") for name in ("t", "finished", "progress", "logged")])
 """`t`: the next clock. `progress`: the latest clock in which an item, a command other than REF or a
-result moved. `logged`: commands in the log buffer. `causes`: clocks of each counter."""
+result moved. `logged`: commands in the log buffer."""
+
+USED = ("cluster", "dram", "lib", "pooling", "runs", "spec")
+"""Folders whose code the loop is compiled of."""
 
 
 def loop_state() -> np.ndarray:
     """A `LOOP` array of one record, as it is in clock 0."""
-    state = np.zeros(1, dtype=LOOP)
-    state["row_cause"] = BANK_BUSY
-    return state
+    return np.zeros(1, dtype=LOOP)
 
 
 @njit(error_model="numpy")
@@ -45,7 +35,7 @@ def _user_cause(issue, complete):
 
 
 def _compile(fingerprint: int):
-    @njit(cache=True, error_model="numpy")
+    @njit(cache=True, error_model="numpy", nogil=True)
     def run_clocks(
         states, bag_tables, bag_lengths, indices, transfer_cycle, log, record_commands, clocks
     ):
@@ -67,14 +57,8 @@ def _compile(fingerprint: int):
             refresh, column, activate = decide(fe, t)
             complete = oldest_complete(issue)
             bag_ready = issue.occupied < issue.slots
-            cause, loop.row_cause = attribute(fe, t, activate >= 0, column >= 0, loop.row_cause)
-            if cause == NOTHING_TO_DO:
-                cause = _user_cause(issue, complete)
-            loop.causes[cause] += 1
-
-            commands = apply_commands(
-                fe, t, refresh, column, activate, log[logged], log[logged + 1]
-            )
+            decided, cause = (refresh, column, activate), _user_cause(issue, complete)
+            commands = front_end_clock(fe, t, decided, cause, True, log[logged], log[logged + 1])
             if record_commands:
                 logged += commands
             if accepted:
@@ -105,4 +89,4 @@ def _compile(fingerprint: int):
     return run_clocks
 
 
-run_clocks = _compile(sources_fingerprint())
+run_clocks = _compile(sources_fingerprint(*USED))

@@ -9,7 +9,7 @@ Source of every rule: ARCHITECTURE.md, "Accumulators and output".
 import numpy as np
 from numba import njit
 
-from recspeed.models.pooling.lookup_issue import pattern_permits
+from recspeed.models.lib.patterns import pattern_permits
 
 OUTPUT = np.dtype(
     [(name, "<i8") for name in ("r_valid", "o_valid", "beats_read", "transferred", "total")]

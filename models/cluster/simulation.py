@@ -9,11 +9,11 @@ from math import ceil
 import numpy as np
 
 from recspeed.models.cluster.clock_loop import loop_state, run_clocks
+from recspeed.models.cluster.pooled_vectors import pooled_lanes
 from recspeed.models.cluster.readout import output
 from recspeed.models.dram.front_end_record import front_end
 from recspeed.models.lib.endless_run import EndlessRunError, patience, standstill
 from recspeed.models.pooling.lookup_issue import lookup_issue
-from recspeed.models.pooling.pooling_slice import pooled_lanes
 from recspeed.models.runs.cluster import ClusterResult, ClusterRun
 from recspeed.models.runs.command_log import COMMAND_LOG
 from recspeed.models.spec.cluster import slot_layout
@@ -161,7 +161,7 @@ def _run_to_end(run, states, transfer_cycle, record) -> np.ndarray:
 def _counters(states) -> dict[Counter, int]:
     """Every counter and status word by the end of the run."""
     front, issue, _, loop = states
-    counters = {cause: int(loop["causes"][0, cause]) for cause in (Counter.DATA, *IDLE_CAUSES)}
+    counters = {cause: int(front["causes"][0, cause]) for cause in (Counter.DATA, *IDLE_CAUSES)}
     counters[Counter.CYCLES] = int(loop["t"][0])
     counters[Counter.ACTIVATES] = int(front["activates"][0])
     counters[Counter.REFRESHES] = int(front["refreshes"][0])

@@ -5,7 +5,16 @@ Source of every rule: docs/dram.md, "Column scheduler".
 
 from numba import njit
 
-from recspeed.models.dram.front_end_record import MAXIMUM_BANKS, MAXIMUM_RANKS, READ
+from recspeed.models.dram.front_end_record import (
+    BANK,
+    COMPLETED,
+    DONE,
+    GROUP_COLUMN,
+    MAXIMUM_RANKS,
+    READ,
+    RETURNED,
+    ROW,
+)
 from recspeed.models.dram.request_queue import open_head, some_overdue
 from recspeed.models.lib.masks import count_banks, lowest_bank
 from recspeed.models.spec.front_end import OVERDUE
@@ -133,8 +142,8 @@ def _keeps_row(fe, bank, direction):
         return False
     if fe.waiting[direction] >> bank & 1 == 0 or fe.victim >> bank & 1:
         return False
-    queue = direction * MAXIMUM_BANKS + bank
-    row = fe.row[queue * fe.queue_depth + fe.queue_head[queue]]
+    queue = direction * fe.banks + bank
+    row = fe.request[queue * fe.queue_depth + fe.queue_head[queue], ROW]
     return row == fe.open_row[bank] and fe.due[fe.rank[bank]] == 0
 
 
@@ -147,13 +156,13 @@ def apply_column(fe, bank, t):
     fe.bursts_left[direction] -= 1
     fe.ccd_s_end[fe.rank[bank]] = t + fe.tCCD_S
     fe.group_column_ready &= ~fe.group_banks[bank]
-    fe.group_column_wheel[(t + fe.tCCD_L) & fe.wheel_mask] |= fe.group_banks[bank]
+    fe.wheel[(t + fe.tCCD_L) & fe.wheel_mask, GROUP_COLUMN] |= fe.group_banks[bank]
     fe.data_end = t + fe.burst_clocks
     fe.moved[direction] += 1
     _set_turns_of_others(fe, bank, direction, t)
     _set_turns_of_other_direction(fe, bank, direction, t)
     if direction == READ:
-        fe.returned_wheel[(t + fe.read_to_returned) & fe.wheel_mask] = 1
+        fe.wheel[(t + fe.read_to_returned) & fe.wheel_mask, RETURNED] = 1
     if fe.open_left[bank] != 0:
         return False
     if fe.visit_gap:
@@ -164,14 +173,14 @@ def apply_column(fe, bank, t):
         # One clock after the burst counts no more: the user's view of its last beat (the pooling
         # slice adds it in the clock after the bus has carried it).
         completed = t + fe.read_to_returned + 1
-        fe.completed_wheel[completed & fe.wheel_mask] = fe.open_tag[bank] + 1
+        fe.wheel[completed & fe.wheel_mask, COMPLETED] = fe.open_tag[bank] + 1
     else:
-        fe.done_wheel[(t + fe.write_to_done) & fe.wheel_mask] = fe.open_age[bank] + 1
+        fe.wheel[(t + fe.write_to_done) & fe.wheel_mask, DONE] = fe.open_age[bank] + 1
     if fe.row_hits and _keeps_row(fe, bank, direction):
         open_head(fe, direction, bank)
         return False
     bit = 1 << bank
     fe.active[direction] &= ~bit
     end = max(fe.bank_end[bank], t + fe.close_to_activate[direction])
-    fe.bank_wheel[end & fe.wheel_mask] |= bit
+    fe.wheel[end & fe.wheel_mask, BANK] |= bit
     return True

@@ -1,17 +1,28 @@
 """Cycle model of the DRAM front-end, one clock: what expires, what is decided, what that sets.
 
-A user of the model runs `start_of_clock` first, then asks for acceptance, `decide`, `next_modes`
-and `attribute`, all of which see the registers as they are in `t`; then it applies what was chosen:
-commands, requests, modes. All of it is inlined into the clock loop (`forceinline`): that is a
-quarter faster than calls.
+A user of the model runs `start_of_clock` first, then asks for acceptance and `decide`, which see
+the registers as they are in `t`; then `front_end_clock` carries out what was decided, and requests
+that were accepted are put into their queues. All of it is inlined into the clock loop
+(`forceinline`): that is a quarter faster than calls.
 
 Source of every rule: docs/dram.md.
 """
 
 from numba import njit
 
+from recspeed.models.dram.attribution import NOTHING_TO_DO, attribute
 from recspeed.models.dram.column_scheduler import apply_column, column_choice
-from recspeed.models.dram.front_end_record import READ
+from recspeed.models.dram.front_end_record import (
+    BANK,
+    COLUMN_TIMER,
+    COMPLETED,
+    DONE,
+    GROUP_ACT,
+    GROUP_COLUMN,
+    READ,
+    RETURNED,
+)
+from recspeed.models.dram.mode_control import apply_modes, next_modes
 from recspeed.models.dram.refresh_control import (
     all_bank_choice,
     apply_all_bank,
@@ -20,7 +31,7 @@ from recspeed.models.dram.refresh_control import (
     refreshes_fall_due,
 )
 from recspeed.models.dram.row_scheduler import activate_choice, apply_activate
-from recspeed.models.dram.write_buffer import write_is_done
+from recspeed.models.dram.write_buffer import release_oldest, write_is_done
 from recspeed.models.runs.command_log import CommandCode
 from recspeed.models.spec.front_end import FEW_DATA_CLOCKS
 
@@ -39,22 +50,17 @@ def start_of_clock(fe, t):
     A read is complete two clocks after its last beat is on the bus.
     """
     place = t & fe.wheel_mask
-    fe.bank_ready |= fe.bank_wheel[place]
-    fe.bank_wheel[place] = 0
-    fe.column_ready |= fe.column_wheel[place]
-    fe.column_wheel[place] = 0
-    fe.group_act_ready |= fe.group_act_wheel[place]
-    fe.group_act_wheel[place] = 0
-    fe.group_column_ready |= fe.group_column_wheel[place]
-    fe.group_column_wheel[place] = 0
-    fe.in_flight -= fe.returned_wheel[place]
-    fe.returned_wheel[place] = 0
-    if fe.done_wheel[place]:
-        write_is_done(fe, fe.done_wheel[place] - 1)
-        fe.done_wheel[place] = 0
+    fe.bank_ready |= fe.wheel[place, BANK]
+    fe.column_ready |= fe.wheel[place, COLUMN_TIMER]
+    fe.group_act_ready |= fe.wheel[place, GROUP_ACT]
+    fe.group_column_ready |= fe.wheel[place, GROUP_COLUMN]
+    fe.in_flight -= fe.wheel[place, RETURNED]
+    if fe.wheel[place, DONE]:
+        write_is_done(fe, fe.wheel[place, DONE] - 1)
+    completed = fe.wheel[place, COMPLETED]
+    for column in range(DONE + 1):
+        fe.wheel[place, column] = 0
     refreshes_fall_due(fe, t)
-    completed = fe.completed_wheel[place]
-    fe.completed_wheel[place] = 0
     return completed - 1
 
 
@@ -116,3 +122,24 @@ def apply_commands(fe, t, refresh, column, activate, first, second):
         apply_activate(fe, activate, t)
         _log(first, t, ACT, activate, fe.open_row[activate], 0)
     return (column >= 0) + row_command
+
+
+@njit(error_model="numpy", forceinline=True)
+def front_end_clock(fe, t, decided, user_cause, counts, first, second):
+    """Carry out what was decided in `t`: count its cause, commands, modes, the write buffer's ring.
+
+    Requests accepted in `t` are put into their queues afterwards.
+
+    `decided`: what `decide` gave, as far as it was granted; `user_cause`: why the front-end has
+    nothing to do, where it has not; `counts`: the clock is counted; `first`, `second`: the log
+    entries for its commands. Returns how many commands there are.
+    """
+    refresh, column, activate = decided
+    act_mode, column_mode = next_modes(fe, t)
+    cause, fe.row_cause = attribute(fe, t, activate >= 0, column >= 0, fe.row_cause)
+    if counts:
+        fe.causes[user_cause if cause == NOTHING_TO_DO else cause] += 1
+    commands = apply_commands(fe, t, refresh, column, activate, first, second)
+    release_oldest(fe)
+    apply_modes(fe, t, act_mode, column_mode)
+    return commands

@@ -5,14 +5,14 @@ It is written from docs/dram.md and shares nothing with the RTL.
 
 import numpy as np
 
+from recspeed.models.dram.clock_loop import run_clocks_on_shared_buses
 from recspeed.models.dram.command_bus import command_buses
-from recspeed.models.dram.front_end_record import front_end
-from recspeed.models.dram.hbm_channel_loop import run_clocks_of_both
+from recspeed.models.dram.front_end_record import front_ends
 from recspeed.models.dram.simulation import check_run, dram_result
-from recspeed.models.dram.sourced_front_end import run_state
-from recspeed.models.lib.command_log import CHUNK_CLOCKS, RunLog
+from recspeed.models.dram.sourced_front_end import sourced_runs
+from recspeed.models.lib.command_log import CHUNK_CLOCKS, CommandLogs
 from recspeed.models.lib.endless_run import EndlessRunError, patience, standstill
-from recspeed.models.runs.dram import REQUESTS, DramResult, DramRun
+from recspeed.models.runs.dram import DramResult, DramRun
 
 
 def simulate_hbm_channel(
@@ -36,12 +36,25 @@ def simulate_hbm_channel(
         For a run that cannot end.
     """
     check_pair(runs)
-    fronts = np.concatenate([front_end(r.preset, r.settings, r.queue_depth) for r in runs])
-    states = np.concatenate([run_state(run) for run in runs])
-    logs = _run_to_end(runs, fronts, states)
+    records = front_ends(runs)
+    users, reads, writes = sourced_runs(runs)
+    logs = CommandLogs(len(runs))
+    buses = command_buses(runs[0].preset)
+    # Each may have every other clock of the buses only.
+    limit = 2 * max(patience(run.preset, run.settings.refresh_group) for run in runs)
+    while not users["finished"].all():
+        run_clocks_on_shared_buses(
+            records, users, buses, reads, writes, logs.commands, logs.served, CHUNK_CLOCKS
+        )
+        logs.keep(users["logged"])
+        t = buses["t"][0]
+        for number in np.flatnonzero(users["finished"] == 0):
+            if t - users["progress"][number] > limit:
+                error = standstill(users["progress"][number], t)
+                raise EndlessRunError(f"pseudo channel {number}: {error}")
     results = [
-        dram_result(run, fronts[n : n + 1], states[n : n + 1], logs[n], record_beats=record_beats)
-        for n, run in enumerate(runs)
+        dram_result(run, records[number], users[number], logs, number, record_beats=record_beats)
+        for number, run in enumerate(runs)
     ]
     return results[0], results[1]
 
@@ -68,28 +81,3 @@ def check_pair(runs: tuple[DramRun, DramRun]) -> None:
             check_run(run)
         except (ValueError, EndlessRunError) as error:
             raise type(error)(f"pseudo channel {number}: {error}") from error
-
-
-def _run_to_end(
-    runs: tuple[DramRun, DramRun], fronts: np.ndarray, states: np.ndarray
-) -> tuple[RunLog, RunLog]:
-    """Run the clock loop until both are done."""
-    logs = (RunLog(), RunLog())
-    buffers = (tuple(log.commands for log in logs), tuple(log.served for log in logs))
-    reads, writes = (
-        tuple(np.ascontiguousarray(getattr(run, name), dtype=REQUESTS) for run in runs)
-        for name in ("reads", "writes")
-    )
-    # Each may have every other clock of the buses only.
-    limit = 2 * max(patience(run.preset, run.settings.refresh_group) for run in runs)
-    buses = command_buses(runs[0].preset)
-    while not states["finished"].all():
-        run_clocks_of_both(fronts, states, buses, reads, writes, *buffers, CHUNK_CLOCKS)
-        for log, logged in zip(logs, states["logged"], strict=True):
-            log.keep(logged)
-        t = buses["t"][0]
-        for number in np.flatnonzero(states["finished"] == 0):
-            if t - states["progress"][number] > limit:
-                error = standstill(states["progress"][number], t)
-                raise EndlessRunError(f"pseudo channel {number}: {error}")
-    return logs

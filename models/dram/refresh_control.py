@@ -5,6 +5,7 @@ Source of every rule: docs/dram.md, "Refresh control".
 
 from numba import njit
 
+from recspeed.models.dram.front_end_record import BANK
 from recspeed.models.lib.masks import lowest_bank
 from recspeed.models.spec.front_end import AHEAD, URGENT
 
@@ -74,6 +75,6 @@ def apply_per_bank(fe, bank, t):
         fe.round = 0
     _choose_victim(fe)
     fe.bank_ready &= ~bit
-    fe.bank_wheel[(t + fe.tRFCpb) & fe.wheel_mask] |= bit
+    fe.wheel[(t + fe.tRFCpb) & fe.wheel_mask, BANK] |= bit
     fe.rrefd_end = t + fe.tRREFD
     fe.refreshes += 1

@@ -5,7 +5,14 @@ Source of every rule: docs/dram.md, "Request queues".
 
 from numba import njit
 
-from recspeed.models.dram.front_end_record import MAXIMUM_BANKS, READ
+from recspeed.models.dram.front_end_record import (
+    AGE,
+    BURSTS,
+    COLUMN,
+    READ,
+    ROW,
+    TAG,
+)
 from recspeed.models.lib.masks import lowest_bank
 from recspeed.models.spec.front_end import OVERDUE
 
@@ -21,17 +28,17 @@ def accepts_read(fe, bank, bursts):
 @njit(error_model="numpy", forceinline=True)
 def put_request(fe, direction, bank, bursts, row, column, tag):
     """Put an accepted request into its queue."""
-    queue = direction * MAXIMUM_BANKS + bank
+    queue = direction * fe.banks + bank
     place = fe.queue_head[queue] + fe.queue_count[queue]
     if place >= fe.queue_depth:
         place -= fe.queue_depth
     place += queue * fe.queue_depth
     age = fe.accepted[direction]
-    fe.age[place] = age
-    fe.bursts[place] = bursts
-    fe.row[place] = row
-    fe.column[place] = column
-    fe.tag[place] = tag
+    fe.request[place, AGE] = age
+    fe.request[place, BURSTS] = bursts
+    fe.request[place, ROW] = row
+    fe.request[place, COLUMN] = column
+    fe.request[place, TAG] = tag
     if fe.queue_count[queue] == 0:
         fe.head_age[queue] = age
     else:
@@ -59,7 +66,7 @@ def _look_for_overdue(fe, direction):
         banks &= banks - 1
     banks = fe.waiting[direction]
     while banks != 0:
-        oldest = min(oldest, fe.head_age[direction * MAXIMUM_BANKS + lowest_bank(banks)])
+        oldest = min(oldest, fe.head_age[direction * fe.banks + lowest_bank(banks)])
         banks &= banks - 1
     fe.overdue_from[direction] = oldest + OVERDUE
     return accepted > oldest + OVERDUE
@@ -78,20 +85,20 @@ def some_overdue(fe, direction):
 @njit(error_model="numpy", forceinline=True)
 def open_head(fe, direction, bank):
     """Take the head out of its queue and make it the bank's active request."""
-    queue = direction * MAXIMUM_BANKS + bank
+    queue = direction * fe.banks + bank
     head = fe.queue_head[queue]
     first = queue * fe.queue_depth
     place = first + head
-    fe.open_age[bank] = fe.age[place]
-    fe.open_left[bank] = fe.bursts[place]
-    fe.open_row[bank] = fe.row[place]
-    fe.open_column[bank] = fe.column[place]
-    fe.open_tag[bank] = fe.tag[place]
+    fe.open_age[bank] = fe.request[place, AGE]
+    fe.open_left[bank] = fe.request[place, BURSTS]
+    fe.open_row[bank] = fe.request[place, ROW]
+    fe.open_column[bank] = fe.request[place, COLUMN]
+    fe.open_tag[bank] = fe.request[place, TAG]
     head += 1
     if head == fe.queue_depth:
         head = 0
     fe.queue_head[queue] = head
-    fe.head_age[queue] = fe.age[first + head]
+    fe.head_age[queue] = fe.request[first + head, AGE]
     fe.bursts_left[direction] += fe.open_left[bank]
     fe.queue_count[queue] -= 1
     if fe.queue_count[queue] <= 1:

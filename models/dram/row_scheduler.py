@@ -5,7 +5,7 @@ Source of every rule: docs/dram.md, "Row scheduler".
 
 from numba import njit
 
-from recspeed.models.dram.front_end_record import MAXIMUM_BANKS
+from recspeed.models.dram.front_end_record import COLUMN_TIMER, GROUP_ACT
 from recspeed.models.dram.request_queue import open_head, some_overdue
 from recspeed.models.lib.masks import lowest_bank
 from recspeed.models.spec.front_end import OVERDUE
@@ -14,7 +14,7 @@ from recspeed.models.spec.front_end import OVERDUE
 @njit(error_model="numpy", forceinline=True)
 def _oldest_head(fe, candidates):
     """The candidate with the oldest head, or -1."""
-    queues = fe.act_mode * MAXIMUM_BANKS
+    queues = fe.act_mode * fe.banks
     choice, oldest = -1, fe.accepted[fe.act_mode]
     while candidates != 0:
         bank = lowest_bank(candidates)
@@ -29,7 +29,7 @@ def _oldest_head(fe, candidates):
 def _overdue_head(fe, candidates):
     """The candidate with the oldest head if that is overdue, or -1."""
     bank = _oldest_head(fe, candidates)
-    age = fe.head_age[fe.act_mode * MAXIMUM_BANKS + bank]
+    age = fe.head_age[fe.act_mode * fe.banks + bank]
     return bank if fe.accepted[fe.act_mode] - age > OVERDUE else -1
 
 
@@ -68,12 +68,12 @@ def apply_activate(fe, bank, t):
     bit = 1 << bank
     fe.active[direction] |= bit
     fe.column_ready &= ~bit
-    fe.column_wheel[(t + fe.activate_to_column[direction]) & fe.wheel_mask] |= bit
+    fe.wheel[(t + fe.activate_to_column[direction]) & fe.wheel_mask, COLUMN_TIMER] |= bit
     # Nothing asks for the bank timer of an active bank: its wheel entry is made when it closes.
     fe.bank_ready &= ~bit
     fe.bank_end[bank] = t + fe.activate_to_activate
     fe.group_act_ready &= ~fe.group_banks[bank]
-    fe.group_act_wheel[(t + fe.tRRD_L) & fe.wheel_mask] |= fe.group_banks[bank]
+    fe.wheel[(t + fe.tRRD_L) & fe.wheel_mask, GROUP_ACT] |= fe.group_banks[bank]
     rank = fe.rank[bank]
     fe.rrd_s_end[rank] = t + fe.tRRD_S
     number = fe.activates_of_rank[rank]

@@ -3,16 +3,18 @@
 It is written from docs/dram.md and shares nothing with the RTL.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from recspeed.models.dram.clock_loop import run_clocks
-from recspeed.models.dram.front_end_record import MAXIMUM_QUEUE, READ, WRITE, front_end
-from recspeed.models.dram.sourced_front_end import run_state
+from recspeed.models.dram.front_end_record import MAXIMUM_QUEUE, READ, WRITE, front_ends
+from recspeed.models.dram.sourced_front_end import sourced_runs
 from recspeed.models.dram.stored_data import returned_words
-from recspeed.models.lib.command_log import CHUNK_CLOCKS, RunLog
+from recspeed.models.lib.command_log import CHUNK_CLOCKS, CommandLogs
 from recspeed.models.lib.endless_run import EndlessRunError, patience, standstill
 from recspeed.models.runs.command_log import CommandCode
-from recspeed.models.runs.dram import BEATS, REQUESTS, TAG_LIMIT, WRITTEN, DramResult, DramRun
+from recspeed.models.runs.dram import BEATS, TAG_LIMIT, WRITTEN, DramResult, DramRun
 from recspeed.models.spec.front_end import MAXIMUM_BURSTS
 from recspeed.models.spec.register_map import IDLE_CAUSES, Counter
 
@@ -39,27 +41,52 @@ def simulate_dram(run: DramRun, *, record_beats: bool = True) -> DramResult:
         For a run that cannot end.
     """
     check_run(run)
-    reads = np.ascontiguousarray(run.reads, dtype=REQUESTS)
-    writes = np.ascontiguousarray(run.writes, dtype=REQUESTS)
-    front = front_end(run.preset, run.settings, run.queue_depth)
-    state = run_state(run)
-    log = _run_to_end(run, front, state, reads, writes)
-    return dram_result(run, front, state, log, record_beats=record_beats)
+    return simulate_in_lock_step([run], record_beats=record_beats)[0]
+
+
+def simulate_in_lock_step(
+    runs: Sequence[DramRun], *, record_beats: bool = True, record_commands: bool = True
+) -> list[DramResult]:
+    """Execute a run on each of several front-ends of one size, clock by clock side by side.
+
+    Results are those of `simulate_dram`, run by run; without `record_commands` the results hold
+    counters alone.
+    """
+    records = front_ends(runs)
+    users, reads, writes = sourced_runs(runs)
+    logs = CommandLogs(len(runs), wanted=record_commands)
+    limits = np.array([patience(run.preset, run.settings.refresh_group) for run in runs])
+    while not users["finished"].all():
+        run_clocks(records, users, reads, writes, logs.commands, logs.served, CHUNK_CLOCKS)
+        logs.keep(users["logged"])
+        stands_still = users["t"] - users["progress"] > limits
+        for number in np.flatnonzero(stands_still & (users["finished"] == 0))[:1]:
+            raise standstill(users["progress"][number], users["t"][number])
+    return [
+        dram_result(run, records[number], users[number], logs, number, record_beats=record_beats)
+        for number, run in enumerate(runs)
+    ]
 
 
 def dram_result(
-    run: DramRun, front: np.ndarray, state: np.ndarray, log: RunLog, *, record_beats: bool
+    run: DramRun,
+    fe: np.void,
+    user: np.void,
+    logs: CommandLogs,
+    number: int,
+    *,
+    record_beats: bool,
 ) -> DramResult:
-    """The result of a run from the registers and the log by its end; `front`, `state`: one record.
+    """The result of run `number` from the records and the logs by its end.
 
-    The front-end and the log may have gone on since then.
+    The front-end and its log may have gone on since then.
     """
-    commands, served = log.until(state["t"][0])
+    commands, served = logs.until(number, user["t"])
     return DramResult(
         commands=commands,
         beats=_beats(run, commands, served) if record_beats else np.zeros(0, dtype=BEATS),
         written=_written(run, commands, served),
-        counters=_counters(front, state),
+        counters=_counters(fe, user),
     )
 
 
@@ -100,18 +127,6 @@ def check_run(run: DramRun) -> None:
             raise EndlessRunError(f"the run cannot end: the pattern of {name} has no 1")
 
 
-def _run_to_end(run, front, state, reads, writes) -> RunLog:
-    """Run the clock loop until done."""
-    log = RunLog()
-    limit = patience(run.preset, run.settings.refresh_group)
-    while not state["finished"][0]:
-        run_clocks(front, state, reads, writes, log.commands, log.served, CHUNK_CLOCKS)
-        log.keep(state["logged"][0])
-        if state["t"][0] - state["progress"][0] > limit and not state["finished"][0]:
-            raise standstill(state["progress"][0], state["t"][0])
-    return log
-
-
 def _beats(run: DramRun, commands: np.ndarray, served: np.ndarray) -> np.ndarray:
     """The beats of all reads in the log, in order of return."""
     clocks, length = run.preset.clocks, run.preset.burst_clocks
@@ -140,11 +155,11 @@ def _written(run: DramRun, commands: np.ndarray, served: np.ndarray) -> np.ndarr
     return written
 
 
-def _counters(front: np.ndarray, state: np.ndarray) -> dict[Counter, int]:
-    counters = {cause: int(state["causes"][0, cause]) for cause in (Counter.DATA, *IDLE_CAUSES)}
-    counters[Counter.CYCLES] = int(state["t"][0])
-    counters[Counter.ACTIVATES] = int(front["activates"][0])
-    counters[Counter.READS] = int(front["moved"][0, READ])
-    counters[Counter.WRITES] = int(front["moved"][0, WRITE])
-    counters[Counter.REFRESHES] = int(state["refreshes"][0])
+def _counters(fe: np.void, user: np.void) -> dict[Counter, int]:
+    counters = {cause: int(fe["causes"][cause]) for cause in (Counter.DATA, *IDLE_CAUSES)}
+    counters[Counter.CYCLES] = int(user["t"])
+    counters[Counter.ACTIVATES] = int(fe["activates"])
+    counters[Counter.READS] = int(fe["moved"][READ])
+    counters[Counter.WRITES] = int(fe["moved"][WRITE])
+    counters[Counter.REFRESHES] = int(user["refreshes"])
     return counters

@@ -7,27 +7,11 @@ models/spec/hashed_contents.py.
 import numpy as np
 from numpy.typing import NDArray
 
+from recspeed.models.lib.hashed_contents import WORD_BYTES, hashed_words
 from recspeed.models.runs.command_log import CommandCode
 from recspeed.models.runs.dram import DramRun
-from recspeed.models.spec.hashed_contents import FACTOR_1, FACTOR_2, SEED_FACTOR
 
-WORD_BYTES = 8
 _COLUMN_COMMANDS = (CommandCode.RD, CommandCode.RDA, CommandCode.WR, CommandCode.WRA)
-
-
-def hashed_words(numbers: NDArray[np.integer], seed: int) -> NDArray[np.uint64]:
-    """The 8-byte words of hashed content with these numbers, of the same shape."""
-    shift = np.uint64(32)
-    offset = np.uint64(seed * SEED_FACTOR % (1 << 64))
-    x = (numbers.astype(np.uint64) + offset) * np.uint64(FACTOR_1)
-    x ^= x >> shift
-    x *= np.uint64(FACTOR_2)
-    x ^= x >> shift
-    for element in range(4):
-        exponent = np.uint64(0x7C00 << 16 * element)
-        special = x & exponent == exponent
-        x[special] &= ~np.uint64(0x4000 << 16 * element)
-    return x
 
 
 def returned_words(

@@ -5,14 +5,14 @@ Source of every rule: docs/dram.md, "Write buffer".
 
 from numba import njit
 
-from recspeed.models.dram.front_end_record import MAXIMUM_BANKS, RING, WRITE
+from recspeed.models.dram.front_end_record import RING, WRITE
 from recspeed.models.dram.request_queue import put_request
 
 
 @njit(error_model="numpy", forceinline=True)
 def admits_write(fe, bank, bursts):
     """Whether an offered write of `bursts` for `bank` is admissible."""
-    return fe.queue_count[MAXIMUM_BANKS + bank] < fe.queue_depth and (
+    return fe.queue_count[fe.banks + bank] < fe.queue_depth and (
         fe.buffered + bursts <= fe.write_buffer or fe.buffered == 0
     )
 

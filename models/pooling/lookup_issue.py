@@ -10,6 +10,7 @@ Source of every rule: ARCHITECTURE.md, "Streams in" and "Lookup issue and bag sl
 import numpy as np
 from numba import njit
 
+from recspeed.models.lib.patterns import pattern_permits
 from recspeed.models.runs.cluster import ClusterRun
 from recspeed.models.spec.table import Policy
 
@@ -52,12 +53,6 @@ def lookup_issue(run: ClusterRun, slots: int) -> np.ndarray:
             state[name][0, number] = getattr(table, name)
     state["bag_pattern"], state["index_pattern"] = run.patterns.bags, run.patterns.indices
     return state
-
-
-@njit(error_model="numpy")
-def pattern_permits(pattern, t):
-    """Bit `t mod 64` of an unsigned pattern."""
-    return (pattern >> np.uint64(t & 63)) & np.uint64(1) != 0
 
 
 @njit(error_model="numpy")

@@ -175,7 +175,7 @@ def _compile(fingerprint):
     return run
 
 
-_run = _compile(sources_fingerprint())
+_run = _compile(sources_fingerprint("topologies", "collective", "spec"))
 
 
 def ring_step_slots(

@@ -130,4 +130,4 @@ def _compile(fingerprint):
     return run
 
 
-_run = _compile(sources_fingerprint())
+_run = _compile(sources_fingerprint("topologies", "collective", "spec"))

@@ -1,15 +1,18 @@
 """Runs that the golden model refuses, runs that cannot end, and what a caller may pass besides."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from support.cluster_runs import differences, preset_with, random_run, uniform_run
 
+from recspeed.models.cluster import clock_loop as cluster_loop
 from recspeed.models.cluster import simulation as channel
 from recspeed.models.cluster.simulation import EndlessRunError, simulate_cluster
+from recspeed.models.dram import clock_loop as dram_loop
 from recspeed.models.dram.front_end_record import MAXIMUM_WHEEL
-from recspeed.models.lib.compilation import sources_fingerprint
+from recspeed.models.lib.compilation import MODELS, sources_fingerprint
 from recspeed.models.runs.cluster import ClusterPatterns
 from recspeed.models.spec.cluster import ClusterParameters, ClusterSettings
 from recspeed.models.spec.memory import memory_preset
@@ -164,16 +167,38 @@ def test_size_of_chunks_does_not_matter(monkeypatch):
     assert differences(whole, simulate_cluster(run)) == []
 
 
-def test_fingerprint_changes_with_any_source(tmp_path):
-    (tmp_path / "inner").mkdir()
-    for name in ("one.py", "inner/two.py"):
-        (tmp_path / name).write_text("a = 1\n")
-    seen = set()
-    for text in ("a = 1\n", "a = 2\n"):
-        (tmp_path / "inner/two.py").write_text(text)
+def test_fingerprint_covers_the_folders_that_are_named_and_no_other(tmp_path):
+    def fingerprint():
         sources_fingerprint.cache_clear()
-        seen.add(sources_fingerprint(tmp_path))
-    (tmp_path / "inner/two.py").rename(tmp_path / "inner/three.py")
-    sources_fingerprint.cache_clear()
-    seen.add(sources_fingerprint(tmp_path))
-    assert len(seen) == 3
+        return sources_fingerprint("used", "lib", root=tmp_path)
+
+    for name in ("used/inner/two.py", "lib/one.py", "other/three.py"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text("a = 1\n")
+    first = fingerprint()
+    (tmp_path / "other/three.py").write_text("a = 2\n")
+    (tmp_path / "used/text.md").write_text("no source\n")
+    assert fingerprint() == first
+    (tmp_path / "used/inner/two.py").write_text("a = 2\n")
+    second = fingerprint()
+    (tmp_path / "used/inner/two.py").rename(tmp_path / "used/inner/three.py")
+    third = fingerprint()
+    (tmp_path / "lib/one.py").write_text("a = 2\n")
+    assert len({first, second, third, fingerprint()}) == 4
+
+
+def test_fingerprint_of_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(ValueError, match=r"^nowhere: expected a folder of "):
+        sources_fingerprint("nowhere", root=tmp_path)
+
+
+def test_kernels_name_every_folder_that_they_have_code_from():
+    """No module of a folder that a kernel names imports models from a folder that it leaves out."""
+    kernels = (
+        (dram_loop.USED, "dram"),
+        (cluster_loop.USED, "cluster"),
+    )
+    for used, folder in kernels:
+        for path in (MODELS / folder).rglob("*.py"):
+            imported = re.findall(r"^from recspeed\.models\.(\w+)", path.read_text(), re.MULTILINE)
+            assert set(imported) <= set(used), path

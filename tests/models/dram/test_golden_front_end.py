@@ -13,7 +13,8 @@ from support.dram_runs import (
     random_requests,
 )
 
-from recspeed.models.dram.simulation import simulate_dram
+from recspeed.models.dram.front_end_record import front_end
+from recspeed.models.dram.simulation import simulate_dram, simulate_in_lock_step
 from recspeed.models.lib.endless_run import EndlessRunError
 from recspeed.models.runs.command_log import CommandCode
 from recspeed.models.runs.dram import REQUESTS, DramPatterns, DramRun
@@ -60,6 +61,28 @@ def test_every_preset_equals_the_oracle(name, options):
     seed = 1000 + ALL_PRESETS.index(name)
     print(f"seed {seed}")
     check(random_dram_run(seed, preset=memory_preset(name), **options))
+
+
+def test_runs_in_lock_step_equal_runs_alone():
+    """Different runs, of which the first ends long before the last."""
+    preset = memory_preset("hbm2-2000")
+    runs = [random_dram_run(seed, 40 + 60 * seed, preset=preset) for seed in range(7)]
+    together = simulate_in_lock_step(runs)
+    assert len({result.cycles for result in together}) > 1
+    for run, result in zip(runs, together, strict=True):
+        assert dram_differences(result, simulate_dram(run)) == []
+    counted = simulate_in_lock_step(runs, record_beats=False, record_commands=False)
+    assert [result.counters for result in counted] == [result.counters for result in together]
+    assert all(len(result.commands) == 0 for result in counted)
+
+
+def test_records_of_either_size_give_the_same():
+    run = replace(random_dram_run(3, preset=memory_preset("hbm2-2000")), queue_depth=16)
+    deep = replace(run, queue_depth=64)
+    small, large = (front_end(r.preset, r.settings, r.queue_depth) for r in (run, deep))
+    assert small.dtype != large.dtype
+    assert small.dtype.itemsize < 200_000
+    check(deep)
 
 
 def test_random_runs_meet_every_counter_and_command():

@@ -10,15 +10,10 @@ from hypothesis import strategies as st
 from support.cluster_oracle import half_value, pooled_bits
 from support.cluster_runs import uniform_run
 
+from recspeed.models.cluster.pooled_vectors import pooled_lanes
+from recspeed.models.cluster.rounding import rounded
 from recspeed.models.cluster.simulation import simulate_cluster
-from recspeed.models.pooling.pooling_slice import (
-    NAN,
-    NEGATIVE_INFINITY,
-    POSITIVE_INFINITY,
-    fixed_point,
-    pooled_lanes,
-    rounded,
-)
+from recspeed.models.lib.exact_sums import NAN, NEGATIVE_INFINITY, POSITIVE_INFINITY, fixed_point
 from recspeed.models.runs.cluster import ClusterRun
 from recspeed.models.spec.cluster import ClusterSettings
 from recspeed.models.spec.hashed_contents import FACTOR_1, FACTOR_2, SEED_FACTOR
