@@ -9,7 +9,8 @@ import pytest
 from recspeed.models.collective import simulation as golden
 from recspeed.models.collective.link import parameter_vector
 from recspeed.tb.collective.compare import compare_outcomes
-from recspeed.tb.collective.regression import random_cases, special_cases, tiny_build
+from recspeed.tb.regression.case import random_cases, special_cases
+from recspeed.tb.regression.collective_cases import tiny_build
 
 NAMES = (
     "latency",
