@@ -1,6 +1,6 @@
 """A memory channel in Amaranth's own simulator: slow, but it needs no build.
 
-An implementation of the harness that shares nothing with `tb/peers/peers.sv`. Tests use it for
+An implementation of the harness that shares nothing with `tb/peers`. Tests use it for
 channels with injected faults.
 """
 
