@@ -12,38 +12,30 @@ import typer
 from rich.table import Table
 
 from recspeed.scripts.console import CHECK_FAILED, UserError, out, progress, whole_file
-from recspeed.tb.collective import regression as collective_regression
-from recspeed.tb.regression.cases import BLOCKS as MEMORY_BLOCKS
-from recspeed.tb.regression.cases import (
-    FRONT_END_RANDOM,
-    Block,
-    Case,
-    Verdict,
-    all_cases,
-    batches,
-    record_waves,
-    run_batch,
-)
+from recspeed.tb.regression.batch import batches, record_waves, run_batch
+from recspeed.tb.regression.blocks import BLOCKS, regression_cases
+from recspeed.tb.regression.case import Case
+from recspeed.tb.regression.collective_cases import COLLECTIVE_RANDOM
+from recspeed.tb.regression.dram_cases import FRONT_END_RANDOM
 from recspeed.tb.regression.junit import write_junit
+from recspeed.tb.regression.verdict import Verdict
 
 EXAMPLE = "Example: recspeed regress --random 1000 --jobs 2 --out build/out/regress"
-BLOCKS = (*MEMORY_BLOCKS, "collective")
-COLLECTIVE_RANDOM = 500
 BATCH = 20
 WAVEFORMS = 3
 """Failures that get a waveform: a build with waves and a second run cost time."""
 
 
-AnyCase = Case | collective_regression.Case
-
-
-def plan(block: str, random: int, mixes: int, collectives: int, seed: int) -> list[AnyCase]:
+def plan(block: str, random: int, mixes: int, collectives: int, seed: int) -> list[Case]:
     """The cases of a block, or of all."""
-    memory: list[Block] = [name for name in MEMORY_BLOCKS if block in (name, "all")]
-    cases: list[AnyCase] = list(all_cases(memory, random, mixes, seed))
-    if block in ("collective", "all"):
-        cases += collective_regression.all_cases(collectives, seed)
-    return cases
+    counts = {
+        "memory_channel": random,
+        "dram_front_end": mixes,
+        "hbm_channel": mixes,
+        "collective": collectives,
+    }
+    wanted = {name: count for name, count in counts.items() if block in (name, "all")}
+    return regression_cases(wanted, seed)
 
 
 class Worker:
@@ -65,35 +57,18 @@ class Worker:
         signal.signal(signal.SIGINT, stop)
 
     @classmethod
-    def run(cls, batch: Sequence[AnyCase]) -> list[Verdict]:
+    def run(cls, batch: Sequence[Case]) -> list[Verdict]:
         """Run a batch, or nothing when this worker was told to stop."""
         if cls.stopped:
             return []
         try:
             cls.busy = True
-            return run_any(batch)
+            return run_batch(batch)
         finally:
             cls.busy = False
 
 
-def run_any(batch: Sequence[AnyCase]) -> list[Verdict]:
-    """Run a batch of cases of one build, of whatever block."""
-    if isinstance(batch[0], Case):
-        return run_batch([case for case in batch if isinstance(case, Case)])
-    return collective_regression.run_batch(
-        [case for case in batch if isinstance(case, collective_regression.Case)]
-    )
-
-
-def record_any(case: AnyCase, path: Path) -> None:
-    """Record the waveform of a case, of whatever block."""
-    if isinstance(case, Case):
-        record_waves(case, path)
-    else:
-        collective_regression.record_waves(case, path)
-
-
-def run_all(cases: Sequence[AnyCase], jobs: int, verdicts: list[Verdict]) -> None:
+def run_all(cases: Sequence[Case], jobs: int, verdicts: list[Verdict]) -> None:
     """Run `cases` in `jobs` processes; `verdicts` grows as batches finish."""
     work = batches(cases, BATCH)
     spawn = get_context("spawn")
@@ -169,7 +144,7 @@ def regress(
         named = {case.name: case for case in cases}
         for verdict in failed[:WAVEFORMS]:
             path = out_folder / "waves" / f"{verdict.name}.vcd"
-            record_any(named[verdict.name], path)
+            record_waves(named[verdict.name], path)
             out.print(f"waveform: {path}", soft_wrap=True, highlight=False)
     if failed:
         raise UserError(f"{len(failed)} of {len(verdicts)} runs failed", CHECK_FAILED)

@@ -16,8 +16,7 @@ from recspeed.scripts.measurements.collective_runs import (
     run_golden,
     verify,
 )
-from recspeed.tb.collective.harness import build
-from recspeed.tb.collective.simulation import run_rtl
+from recspeed.tb.collective.simulation import build_collective, simulate_collectives
 from recspeed.tb.simulator import toolchain
 
 CHIPS = 16
@@ -63,10 +62,10 @@ def measure_speed(*, build_anew: bool) -> Speed:
         cache = Path(name) / "cache" if build_anew else None
         try:
             start = time.perf_counter()
-            build(parameters.link, CHIPS, Path(name) / "sources", cache=cache)
+            build_collective(parameters.link, CHIPS, cache=cache)
             build_seconds = time.perf_counter() - start
             start = time.perf_counter()
-            results = run_rtl(list(zip(runs, images, strict=True)), cache=cache)
+            results = simulate_collectives(list(zip(runs, images, strict=True)), cache=cache)
             rtl_seconds = time.perf_counter() - start
         except toolchain.ToolchainError as error:
             raise UserError(str(error), CHECK_FAILED) from None

@@ -29,7 +29,7 @@ from recspeed.scripts.console import CHECK_FAILED, UserError
 from recspeed.scripts.options import Engine
 from recspeed.tb.collective.compare import compare_outcomes
 from recspeed.tb.collective.mixes import random_mask
-from recspeed.tb.collective.simulation import run_rtl
+from recspeed.tb.collective.simulation import simulate_collectives
 from recspeed.tb.simulator import toolchain
 
 BUS_FACTOR = {
@@ -304,7 +304,7 @@ def run_job(
             outcome, outputs = run_golden(job, run)
         else:
             try:
-                [(outcome, images)] = run_rtl([(run, layout.images([job.inputs]))])
+                [(outcome, images)] = simulate_collectives([(run, layout.images([job.inputs]))])
             except toolchain.ToolchainError as error:
                 raise UserError(str(error), CHECK_FAILED) from None
             outputs = layout.extract(images)[0]

@@ -15,19 +15,17 @@ from recspeed.models.spec.cluster import ClusterParameters
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.register_map import ADDRESS_BITS
 from recspeed.rtl.cluster.memory_channel import MemoryChannel
+from recspeed.rtl.generate.verilog import generate
+from recspeed.rtl.pooling.lookup_layouts import Bag, PooledBeat
 from recspeed.tb.checkers.stream_law import StreamLaw
+from recspeed.tb.cluster.streams import BAG_SOURCE, INDEX_SOURCE, POOLED_SINK, TOPLEVEL
 from recspeed.tb.peers.dram_peer import dram_peer
-
-BAG_SOURCE = 0
-INDEX_SOURCE = 1
-POOLED_SINK = 0
-
-PEERS = tuple(Path(__file__).parents[1] / "peers" / name for name in ("peers.sv", "peers.cpp"))
-"""What is compiled with every harness."""
+from recspeed.tb.simulator.design import Design
+from recspeed.tb.simulator.layouts import plain_layout
 
 
 class ClusterHarness(wiring.Component):
-    """A `MemoryChannel` between DPI peers (`peers.sv`).
+    """A `MemoryChannel` between DPI peers (`tb/peers`).
 
     Members
     -------
@@ -130,3 +128,11 @@ class ClusterHarness(wiring.Component):
 
     def _dram(self, m, channel, common):
         m.submodules.dram = dram_peer(self.preset, channel.dram, common)
+
+
+def write_design(folder: Path, preset: MemoryPreset, parameters: ClusterParameters) -> Design:
+    """Leave the Verilog of a harness in `folder`."""
+    source = folder / f"{TOPLEVEL}.v"
+    source.write_text(generate(ClusterHarness(preset, parameters), TOPLEVEL))
+    layouts = {"bags": plain_layout(Bag()), "pooled": plain_layout(PooledBeat(parameters))}
+    return Design([source], layouts)

@@ -1,6 +1,7 @@
-"""Runs a memory channel's RTL: prepares run folders, simulates them, reads the results back."""
+"""Runs a memory channel's RTL: what a run is in its peers' folder, and what comes back."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,44 +11,59 @@ from recspeed.models.runs.command_log import COMMAND_LOG
 from recspeed.models.spec.cluster import ClusterParameters, slot_layout
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.register_map import TABLE_BASE, TABLE_STRIDE, Register, TableRegister
-from recspeed.rtl.pooling.lookup_layouts import Bag, PooledBeat
-from recspeed.tb.cluster.harness import BAG_SOURCE, INDEX_SOURCE, POOLED_SINK, ClusterHarness
-from recspeed.tb.peers.memory_image import memory_image
+from recspeed.tb.cluster.streams import BAG_SOURCE, INDEX_SOURCE, POOLED_SINK, TOPLEVEL
+from recspeed.tb.peers.library import parts
+from recspeed.tb.peers.memory_image import dram_line, memory_image
 from recspeed.tb.simulator import toolchain
+from recspeed.tb.simulator.layouts import Layouts, item_field, pack_items
 from recspeed.tb.simulator.plan import PlannedRun, RunOutcome
-from recspeed.tb.simulator.simulation import (
-    SINK_RECORD,
-    build_harness,
-    check_outcome,
-    dram_line,
-    execute,
-    item_field,
-    run_folder,
-)
+from recspeed.tb.simulator.simulation import SINK_RECORD, RunFormat, simulate_runs
 
-TOPLEVEL = "channel_harness"
+HARNESS = "recspeed.tb.cluster.harness"
 CYCLES_PER_LOOKUP_LIMIT = 4000
 """Watchdog: clocks that a lookup or bag may take on average before a run counts as hung."""
 CYCLES_PER_BEAT_LIMIT = 128
 """The same for a pooled beat: twice what the sparsest pattern of a sink makes of it."""
 
 
-_built: dict[tuple[str, str, bool], toolchain.Simulator] = {}
-"""Simulators that this process has built, by preset, parameters and waves."""
+def channel_generator(preset: MemoryPreset, parameters: ClusterParameters) -> toolchain.Generator:
+    """How the harness of a channel of `preset` is made."""
+
+    def write(folder: Path) -> toolchain.Design:
+        from recspeed.tb.cluster.harness import (
+            write_design,  # Amaranth, where there is no build yet
+        )
+
+        return write_design(folder, preset, parameters)
+
+    values = {
+        "preset": preset.model_dump(mode="json"),
+        "parameters": parameters.model_dump(mode="json"),
+    }
+    return toolchain.Generator(HARNESS, values, write)
 
 
 def build_channel(
-    preset: MemoryPreset, parameters: ClusterParameters, *, waves: bool = False
+    preset: MemoryPreset,
+    parameters: ClusterParameters,
+    *,
+    waves: bool = False,
+    cache: Path | None = None,
 ) -> toolchain.Simulator:
     """The simulator of a channel of `preset`, from the cache where it is there.
 
-    Within one process the Verilog is generated once.
+    Raises
+    ------
+    toolchain.ToolchainError
+        When it cannot be built.
     """
-    key = (preset.model_dump_json(), parameters.model_dump_json(), waves)
-    if key in _built:
-        return _built[key]
-    _built[key] = build_harness(ClusterHarness(preset, parameters), TOPLEVEL, waves=waves)
-    return _built[key]
+    return toolchain.build_generated(
+        TOPLEVEL,
+        channel_generator(preset, parameters),
+        parts("streams", "dram"),
+        waves=waves,
+        cache=cache,
+    )
 
 
 def register_writes(run: ClusterRun) -> list[tuple[int, int]]:
@@ -86,13 +102,14 @@ def cycle_limit(run: ClusterRun) -> int:
     )
 
 
-def write_run(folder: Path, run: ClusterRun) -> None:
+def plan_run(run: ClusterRun) -> PlannedRun:
+    """Registers and limit of `run`."""
+    return PlannedRun(register_writes(run), cycle_limit(run))
+
+
+def write_run(folder: Path, run: ClusterRun, layouts: Layouts) -> None:
     """Put the inputs of `run` into `folder`, in the form that the peers read."""
-    folder.mkdir(parents=True)
-    length_position = Bag()["length"].offset
-    bags = run.bag_tables.astype("<u8") | (
-        run.bag_lengths.astype("<u8") << np.uint64(length_position)
-    )
+    bags = pack_items(layouts["bags"], {"table": run.bag_tables, "length": run.bag_lengths})
     bags.astype("<u8").tofile(folder / f"source_{BAG_SOURCE}.bin")
     run.indices.astype("<i8").tofile(folder / f"source_{INDEX_SOURCE}.bin")
     image = int(run.contents is not None)
@@ -107,29 +124,27 @@ def write_run(folder: Path, run: ClusterRun) -> None:
 
 
 def read_result(
-    folder: Path, run: ClusterRun, outcome: RunOutcome, record_commands: bool
+    folder: Path, run: ClusterRun, outcome: RunOutcome, layouts: Layouts
 ) -> ClusterResult:
-    """Read what the peers stored in `folder`.
-
-    Raises
-    ------
-    ChannelError
-        When the watchdog ended the run or the stream law was broken.
-    """
-    check_outcome(outcome, cycle_limit(run))
+    """Read what the peers stored in `folder`."""
     records = np.fromfile(folder / f"sink_{POOLED_SINK}.bin", dtype=SINK_RECORD)
-    layout = PooledBeat(run.parameters)
-    commands = np.zeros(0, dtype=COMMAND_LOG)
-    if record_commands:
-        commands = np.fromfile(folder / "commands_0.bin", dtype=COMMAND_LOG)
+    layout = layouts["pooled"]
     return ClusterResult(
-        bag=item_field(records, layout, "bag"),
-        beat=item_field(records, layout, "beat"),
+        bag=item_field(records, layout["bag"]),
+        beat=item_field(records, layout["beat"]),
         lanes=records["item"][:, : run.parameters.lanes].astype(np.uint32),
         transfer_cycle=records["cycle"].astype(np.int64),
-        commands=commands,
+        commands=np.fromfile(folder / "commands_0.bin", dtype=COMMAND_LOG),
         counters=outcome.counters,
     )
+
+
+def _without_commands(
+    folder: Path, run: ClusterRun, outcome: RunOutcome, layouts: Layouts
+) -> ClusterResult:
+    """`read_result` with an empty command log."""
+    result = read_result(folder, run, outcome, layouts)
+    return replace(result, commands=np.zeros(0, dtype=COMMAND_LOG))
 
 
 def simulate_clusters(
@@ -163,15 +178,12 @@ def simulate_clusters(
     if any(run.preset != first.preset or run.parameters != first.parameters for run in runs):
         raise ValueError("runs of one simulation must share preset and parameters")
     simulator = build_channel(first.preset, first.parameters, waves=waves is not None)
-    results: list[ClusterResult] = []
-    with run_folder(waves) as folder:
-        for number, run in enumerate(runs):
-            write_run(folder / str(number), run)
-        planned = [PlannedRun(register_writes(run), cycle_limit(run)) for run in runs]
-        outcomes = execute(simulator, folder, planned, timeout_seconds)
-        for number, (run, outcome) in enumerate(zip(runs, outcomes, strict=False)):
-            result = read_result(folder / str(number), run, outcome, record_commands)
-            results.append(result)
-            if on_result is not None:
-                on_result(number, result)
-    return results
+    read = read_result if record_commands else _without_commands
+    return simulate_runs(
+        simulator,
+        RunFormat(write_run, plan_run, read),
+        runs,
+        waves=waves,
+        on_result=on_result,
+        timeout_seconds=timeout_seconds,
+    )

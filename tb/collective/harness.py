@@ -1,19 +1,13 @@
-"""Writes and builds the testbench: n engines, and between and around them the parts of peers.sv."""
+"""Writes the testbench of n engines: between and around them wires, buffers and hosts."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from recspeed.models.spec.link import LinkParameters
 from recspeed.rtl.collective.descriptor import descriptor_layout
 from recspeed.rtl.collective.engine import engine_verilog
-from recspeed.tb.simulator import toolchain
-
-HERE = Path(__file__).parent
-
-
-def wire_number(source: int, target: int, chips: int) -> int:
-    """Number of the wire between two ranks in the harness."""
-    return source * chips + target
+from recspeed.tb.collective.control import TOPLEVEL, Control, wire_number
+from recspeed.tb.simulator.design import Design
+from recspeed.tb.simulator.layouts import plain_layout
 
 
 def link_of(rank: int, peer: int) -> int:
@@ -46,7 +40,7 @@ def _chip(rank: int, chips: int) -> list[str]:
             for field, bits in (("enable", 1), ("address", 26), ("data", 512))
         ]
         instances.append(
-            f"collective_read #(.CHIP({rank})) {prefix}_reader_{rank} (.clk(clk), "
+            f"recspeed_read #(.CHIP({rank})) {prefix}_reader_{rank} (.clk(clk), "
             + ", ".join(read)
             + ");"
         )
@@ -61,7 +55,7 @@ def _chip(rank: int, chips: int) -> list[str]:
             )
         ]
         instances.append(
-            f"collective_write #(.CHIP({rank}), .PORT({number})) {prefix}_writer_{rank} "
+            f"recspeed_write #(.CHIP({rank}), .PORT({number})) {prefix}_writer_{rank} "
             f"(.clk(clk), .enable(enable), .cycle(cycle), {', '.join(write)});"
         )
 
@@ -72,7 +66,7 @@ def _chip(rank: int, chips: int) -> list[str]:
         memory(f"link_{link}", f"{{}}__{link}", link)
         counters = wire(f"counters_{link}", 288, f"counters__{link}")
         instances.append(
-            f"collective_counters #(.CHIP({rank}), .LINK({link})) count_{rank}_{link} "
+            f"recspeed_counters #(.CHIP({rank}), .LINK({link})) count_{rank}_{link} "
             f"(.clk(clk), .sample(sample), .counters({counters}));"
         )
     host = [
@@ -88,7 +82,7 @@ def _chip(rank: int, chips: int) -> list[str]:
         )
     ]
     instances.append(
-        f"collective_host #(.CHIP({rank}), .WIDTH({width}), .LINKS({links})) host_{rank} "
+        f"recspeed_host #(.CHIP({rank}), .WIDTH({width}), .LINKS({links})) host_{rank} "
         f"(.clk(clk), .enable(enable), .cycle(cycle), .finished(finished[{rank}]), "
         + ", ".join(host)
         + ");"
@@ -100,8 +94,9 @@ def _chip(rank: int, chips: int) -> list[str]:
 def top_module(chips: int, latency: int) -> str:
     """SystemVerilog of the testbench's top module, `collective_top`.
 
-    A run begins when `enable` rises; `cycle` counts clocks from then. `done` rises `quiesce` clocks
-    after every chip has finished, or in clock `limit`.
+    It has the ports of every harness. `cycle` counts from the first clock in which RUN is seen set.
+    `done` rises QUIESCE clocks after every chip has finished, or in clock LIMIT. Broken stream laws
+    are events of the run.
     """
     body: list[str] = []
     for rank in range(chips):
@@ -111,26 +106,37 @@ def top_module(chips: int, latency: int) -> str:
             if source == target:
                 continue
             body.append(
-                f"collective_wire #(.ID({wire_number(source, target, chips)}), "
+                f"recspeed_wire #(.ID({wire_number(source, target, chips)}), "
                 f".BACK({wire_number(target, source, chips)}), .LATENCY({latency})) "
                 f"wire_{source}_{target} (.clk(clk), .enable(enable), .cycle(cycle), "
                 f".tx(tx_{link_of(source, target)}_{source}), "
                 f".rx(rx_{link_of(target, source)}_{target}));"
             )
-    ports = (
-        "input wire clk, input wire load, input wire store, input wire [31:0] index, "
-        "input wire enable, input wire [31:0] quiesce, input wire [63:0] limit, "
-        "output reg done, output reg [63:0] cycle"
-    )
     lines = [
         "`default_nettype none",
-        f"module collective_top ({ports});",
-        "reg [31:0] waited;",
+        f"module {TOPLEVEL} (",
+        "    input wire clk, input wire rst, input wire load, input wire store,",
+        "    input wire [31:0] index, input wire write, input wire [11:0] address,",
+        "    input wire [63:0] write_data, output wire [63:0] read_data,",
+        "    output wire [31:0] law_violations, output reg done",
+        ");",
+        "reg enable;",
+        "reg [63:0] cycle, limit;",
+        "reg [31:0] waited, quiesce;",
         f"wire [{chips - 1}:0] finished;",
         "wire sample = enable && !done && ((&finished && waited == quiesce) || cycle == limit);",
-        "collective_session session (.clk(clk), .load(load), .store(store), .index(index));",
-        "collective_end the_end (.clk(clk), .sample(sample), .cycle(cycle));",
+        "assign read_data = 0;",
+        "assign law_violations = 0;",
+        "recspeed_session session (.clk(clk), .load(load), .store(store), .index(index));",
+        "recspeed_end the_end (.clk(clk), .sample(sample), .cycle(cycle));",
         "always @(posedge clk) begin",
+        "    if (rst) enable <= 0;",
+        "    else if (write) case (address)",
+        f"        {Control.RUN.value}: enable <= write_data[0];",
+        f"        {Control.QUIESCE.value}: quiesce <= write_data[31:0];",
+        f"        {Control.LIMIT.value}: limit <= write_data;",
+        "        default: ;",
+        "    endcase",
         "    if (!enable) begin cycle <= 0; done <= 0; waited <= 0; end",
         "    else if (!done) begin",
         "        cycle <= cycle + 1;",
@@ -145,41 +151,10 @@ def top_module(chips: int, latency: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def build(
-    link: LinkParameters,
-    chips: int,
-    folder: Path,
-    *,
-    waves: bool = False,
-    cache: Path | None = None,
-    further: Sequence[Path] = (),
-) -> toolchain.Simulator:
-    """Build the simulator of `chips` engines, or take it from the cache; `folder` gets the sources.
-
-    `further` are sources that the engines need besides, where a test has changed them.
-
-    Raises
-    ------
-    toolchain.ToolchainError
-        When it cannot be built.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
+def write_design(folder: Path, link: LinkParameters, chips: int) -> Design:
+    """Leave the generated text of a system of `chips` engines in `folder`."""
     engine = folder / "collective_engine.v"
     engine.write_text(engine_verilog(link, chips, simulation=True))
-    top = folder / "collective_top.sv"
+    top = folder / f"{TOPLEVEL}.sv"
     top.write_text(top_module(chips, link.latency))
-    return toolchain.build(
-        "collective_top",
-        [HERE / "peers.sv", engine, top, HERE / "peers.cpp", HERE / "checker.cpp", *further],
-        arguments=[
-            "--hierarchical",
-            "--build",
-            # Wide operations stay calls: a quarter of the code, and faster for these widths.
-            "--expand-limit",
-            "2",
-            "-CFLAGS",
-            f"-I{HERE}",
-        ],
-        waves=waves,
-        cache=cache,
-    )
+    return Design([engine, top], {"descriptor": plain_layout(descriptor_layout(chips - 1))})

@@ -9,34 +9,12 @@ from amaranth.hdl import Cat, ClockSignal, Instance, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from recspeed.models.runs.dram import TAG_LIMIT
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.register_map import Counter
 from recspeed.rtl.cluster.counters import COUNTED_EVENTS, ChannelCounters
 from recspeed.tb.checkers.stream_law import StreamLaw
+from recspeed.tb.dram.streams import read_source, response_sink, write_source, written_sink
 from recspeed.tb.peers.dram_peer import dram_peer
-
-TAG_BITS = (TAG_LIMIT - 1).bit_length()
-
-
-def read_source(number: int) -> int:
-    """Source peer of the reads of front-end `number`."""
-    return 2 * number
-
-
-def write_source(number: int) -> int:
-    """Source peer of its writes."""
-    return 2 * number + 1
-
-
-def response_sink(number: int) -> int:
-    """Sink peer of its beats."""
-    return 2 * number
-
-
-def written_sink(number: int) -> int:
-    """Sink peer of its completed writes."""
-    return 2 * number + 1
 
 
 class FrontEndBench(wiring.Component):

@@ -5,7 +5,7 @@
 # pyright: reportArgumentType=false, reportCallIssue=false
 # pyright: reportIndexIssue=false, reportOperatorIssue=false
 
-from enum import IntEnum
+from pathlib import Path
 
 from amaranth.hdl import Cat, ClockSignal, Instance, Module, Signal
 from amaranth.lib import wiring
@@ -13,32 +13,17 @@ from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.register_map import ADDRESS_BITS, COUNTER_BASE, Counter
+from recspeed.rtl.dram.dram_bus import ReadResponse, Request
 from recspeed.rtl.dram.front_end import DramFrontEnd
 from recspeed.rtl.dram.hbm_channel import HbmChannel
-from recspeed.tb.dram.bench import TAG_BITS, FrontEndBench
+from recspeed.rtl.generate.verilog import generate
+from recspeed.tb.dram.bench import FrontEndBench
+from recspeed.tb.dram.streams import REGISTER_STRIDE, TAG_BITS, TOPLEVEL, HarnessRegister
+from recspeed.tb.simulator.design import Design
+from recspeed.tb.simulator.layouts import plain_layout
 from recspeed.tb.simulator.plan import COUNTER_STRIDE
 
 MAXIMUM_OUTSTANDING = 256
-
-
-class HarnessRegister(IntEnum):
-    """Words of the harness's register bus (write), `REGISTER_STRIDE` apart per front-end."""
-
-    RUN = 0
-    """Starts all front-ends; that of front-end 0 alone."""
-    READ_BURSTS = 1
-    """Bursts that all reads of the run have."""
-    WRITES = 2
-    """Writes of the run."""
-    OUTSTANDING = 3
-    WRITE_BUFFER = 4
-    REFRESH_GROUP = 5
-    PER_BANK = 6
-    TURNAROUND_LIMIT = 7
-    ROW_HITS = 8
-
-
-REGISTER_STRIDE = 16
 
 
 class FrontEndHarness(wiring.Component):
@@ -143,3 +128,16 @@ class FrontEndHarness(wiring.Component):
             ports.row_hits.eq(registers[HarnessRegister.ROW_HITS]),
         ]
         return bench
+
+
+def write_design(
+    folder: Path, preset: MemoryPreset, queue_depth: int, pseudo_channels: int
+) -> Design:
+    """Leave the Verilog of a harness in `folder`."""
+    source = folder / f"{TOPLEVEL}.v"
+    source.write_text(generate(FrontEndHarness(preset, queue_depth, pseudo_channels), TOPLEVEL))
+    layouts = {
+        "requests": plain_layout(Request(preset, TAG_BITS)),
+        "responses": plain_layout(ReadResponse(preset, TAG_BITS)),
+    }
+    return Design([source], layouts)

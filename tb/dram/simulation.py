@@ -8,28 +8,24 @@ import numpy as np
 from recspeed.models.runs.command_log import COMMAND_LOG
 from recspeed.models.runs.dram import BEATS, WRITTEN, DramResult, DramRun
 from recspeed.models.spec.register_map import Counter
-from recspeed.rtl.dram.dram_bus import ReadResponse, Request
-from recspeed.tb.dram.bench import (
+from recspeed.tb.dram.streams import (
+    REGISTER_STRIDE,
     TAG_BITS,
+    TOPLEVEL,
+    HarnessRegister,
     read_source,
     response_sink,
     write_source,
     written_sink,
 )
-from recspeed.tb.dram.harness import REGISTER_STRIDE, FrontEndHarness, HarnessRegister
+from recspeed.tb.peers.library import parts
+from recspeed.tb.peers.memory_image import dram_line
 from recspeed.tb.simulator import toolchain
+from recspeed.tb.simulator.layouts import Layout, Layouts, item_field, pack_items
 from recspeed.tb.simulator.plan import PlannedRun, RunOutcome
-from recspeed.tb.simulator.simulation import (
-    SINK_RECORD,
-    build_harness,
-    check_outcome,
-    dram_line,
-    execute,
-    item_field,
-    run_folder,
-)
+from recspeed.tb.simulator.simulation import SINK_RECORD, RunFormat, simulate_runs
 
-TOPLEVEL = "front_end_harness"
+HARNESS = "recspeed.tb.dram.harness"
 CYCLES_PER_REQUEST_LIMIT = 4000
 COUNTED = (
     Counter.CYCLES,
@@ -42,12 +38,40 @@ COUNTED = (
 )
 
 
+def front_end_generator(run: DramRun, pseudo_channels: int) -> toolchain.Generator:
+    """How the harness of the front-ends that `run` needs is made."""
+
+    def write(folder: Path) -> toolchain.Design:
+        from recspeed.tb.dram.harness import write_design  # Amaranth, where there is no build yet
+
+        return write_design(folder, run.preset, run.queue_depth, pseudo_channels)
+
+    values = {
+        "preset": run.preset.model_dump(mode="json"),
+        "queue_depth": run.queue_depth,
+        "pseudo_channels": pseudo_channels,
+    }
+    return toolchain.Generator(HARNESS, values, write)
+
+
 def build_front_end(
     run: DramRun, pseudo_channels: int = 1, *, waves: bool = False
 ) -> toolchain.Simulator:
-    """The simulator of the front-end that `run` needs, or of the two of an HBM channel."""
-    harness = FrontEndHarness(run.preset, run.queue_depth, pseudo_channels)
-    return build_harness(harness, TOPLEVEL, waves=waves)
+    """The simulator of the front-end that `run` needs, or of the two of an HBM channel.
+
+    Raises
+    ------
+    ValueError
+        For two pseudo channels of a device of one command bus.
+    toolchain.ToolchainError
+        When it cannot be built.
+    """
+    return toolchain.build_generated(
+        TOPLEVEL,
+        front_end_generator(run, pseudo_channels),
+        parts("streams", "dram"),
+        waves=waves,
+    )
 
 
 def register_writes(run: DramRun, number: int = 0) -> list[tuple[int, int]]:
@@ -72,31 +96,28 @@ def cycle_limit(run: DramRun) -> int:
     return 10_000 + CYCLES_PER_REQUEST_LIMIT * (len(run.reads) + len(run.writes))
 
 
-def pack_requests(run: DramRun, requests: np.ndarray) -> np.ndarray:
+def plan_group(runs: Sequence[DramRun]) -> PlannedRun:
+    """Registers and limit of `runs`, one per front-end."""
+    writes = [pair for number, run in enumerate(runs) for pair in register_writes(run, number)]
+    return PlannedRun(writes, max(cycle_limit(run) for run in runs), len(runs))
+
+
+def pack_requests(layout: Layout, requests: np.ndarray) -> np.ndarray:
     """uint64[n]: the requests as the source peer offers them, tagged with their numbers."""
-    layout = Request(run.preset, TAG_BITS)
+    fields = {name: requests[name] for name in ("bank", "row", "column")}
     tags = np.arange(len(requests)) % (1 << TAG_BITS)
-    packed = np.zeros(len(requests), dtype=np.uint64)
-    for name, values in (
-        ("bank", requests["bank"]),
-        ("row", requests["row"]),
-        ("column", requests["column"]),
-        ("bursts", requests["bursts"] - 1),
-        ("tag", tags),
-    ):
-        packed |= values.astype(np.uint64) << np.uint64(layout[name].offset)
-    return packed
+    return pack_items(layout, {**fields, "bursts": requests["bursts"] - 1, "tag": tags})
 
 
-def write_run(folder: Path, runs: Sequence[DramRun]) -> None:
+def write_group(folder: Path, runs: Sequence[DramRun], layouts: Layouts) -> None:
     """Put the inputs of `runs`, one per front-end, into `folder`, in the form that peers read."""
-    folder.mkdir(parents=True)
+    layout = layouts["requests"]
     lines = []
     always = (1 << 64) - 1
     for number, run in enumerate(runs):
         reads, writes = read_source(number), write_source(number)
-        pack_requests(run, run.reads).tofile(folder / f"source_{reads}.bin")
-        pack_requests(run, run.writes).tofile(folder / f"source_{writes}.bin")
+        pack_requests(layout, run.reads).tofile(folder / f"source_{reads}.bin")
+        pack_requests(layout, run.writes).tofile(folder / f"source_{writes}.bin")
         beats = int(run.writes["bursts"].sum()) * run.preset.burst_clocks
         lines += [
             f"source {reads} {run.patterns.reads}",
@@ -109,15 +130,17 @@ def write_run(folder: Path, runs: Sequence[DramRun]) -> None:
     (folder / "run.txt").write_text("\n".join(lines) + "\n")
 
 
-def read_result(folder: Path, run: DramRun, outcome: RunOutcome, number: int = 0) -> DramResult:
+def read_result(
+    folder: Path, run: DramRun, outcome: RunOutcome, layouts: Layouts, number: int = 0
+) -> DramResult:
     """Read what the peers of front-end `number` stored in `folder`."""
     responses = np.fromfile(folder / f"sink_{response_sink(number)}.bin", dtype=SINK_RECORD)
-    layout = ReadResponse(run.preset, TAG_BITS)
+    layout = layouts["responses"]
     beats = np.zeros(len(responses), dtype=BEATS)
     beats["cycle"] = responses["cycle"]
     for name in ("tag", "burst", "beat"):
-        beats[name] = item_field(responses, layout, name)
-    word, bit = divmod(layout["data"].offset, 32)
+        beats[name] = item_field(responses, layout[name])
+    word, bit = divmod(layout["data"][0], 32)
     items = responses["item"].astype(np.uint64)
     for half in range(2):
         low, middle, high = (items[:, word + 2 * half + step] for step in range(3))
@@ -135,6 +158,15 @@ def read_result(folder: Path, run: DramRun, outcome: RunOutcome, number: int = 0
         beats=beats,
         written=written,
         counters={counter: counters[counter] for counter in COUNTED},
+    )
+
+
+def read_group(
+    folder: Path, runs: Sequence[DramRun], outcome: RunOutcome, layouts: Layouts
+) -> tuple[DramResult, ...]:
+    """Read what the peers of all front-ends stored in `folder`."""
+    return tuple(
+        read_result(folder, run, outcome, layouts, number) for number, run in enumerate(runs)
     )
 
 
@@ -167,7 +199,9 @@ def simulate_hbm_channels(
     on_result: Callable[[int, tuple[DramResult, ...]], None] | None = None,
     timeout_seconds: float = 3600,
 ) -> list[tuple[DramResult, ...]]:
-    """The same for both pseudo channels of an HBM channel, which share its command buses.
+    """Simulate pairs of runs, those of a pair on the two pseudo channels of an HBM channel.
+
+    The two share the channel's command buses.
 
     Raises
     ------
@@ -195,28 +229,11 @@ def _simulate(
     ):
         raise ValueError("runs of one simulation must share preset and queue depth")
     simulator = build_front_end(first, len(groups[0]), waves=waves is not None)
-    done: list[tuple[DramResult, ...]] = []
-    with run_folder(waves) as folder:
-        for index, group in enumerate(groups):
-            write_run(folder / str(index), group)
-        limits = [max(cycle_limit(run) for run in group) for group in groups]
-        planned = []
-        for group, limit in zip(groups, limits, strict=True):
-            writes = [register_writes(run, number) for number, run in enumerate(group)]
-            planned.append(
-                PlannedRun([pair for each in writes for pair in each], limit, len(group))
-            )
-        outcomes = execute(simulator, folder, planned, timeout_seconds)
-        for index, (group, limit, outcome) in enumerate(
-            zip(groups, limits, outcomes, strict=False)
-        ):
-            check_outcome(outcome, limit)
-            done.append(
-                tuple(
-                    read_result(folder / str(index), run, outcome, number)
-                    for number, run in enumerate(group)
-                )
-            )
-            if on_result is not None:
-                on_result(index, done[-1])
-    return done
+    return simulate_runs(
+        simulator,
+        RunFormat(write_group, plan_group, read_group),
+        groups,
+        waves=waves,
+        on_result=on_result,
+        timeout_seconds=timeout_seconds,
+    )

@@ -1,4 +1,4 @@
-"""The DRAM peer of `peers.sv` on a front-end's bus."""
+"""The DRAM peer of `dram.sv` on a front-end's bus."""
 
 from amaranth.hdl import Const, Instance
 

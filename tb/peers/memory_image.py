@@ -30,3 +30,11 @@ def memory_image(
         column = start[:, None] + np.arange(data.shape[1])
         image[row[:, None], bank[:, None], column] = data
     return image
+
+
+def dram_line(preset: MemoryPreset, seed: int, image: int, number: int = 0) -> str:
+    """The line of run.txt that describes DRAM `number` to its peer; `image` is 1 if it has one."""
+    return (
+        f"dram {number} {preset.banks} {preset.banks_per_rank} {preset.bursts_per_row} "
+        f"{preset.burst_bytes} {seed} {image}"
+    )

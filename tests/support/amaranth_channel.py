@@ -1,6 +1,6 @@
 """A memory channel in Amaranth's own simulator or compiled, open to faults.
 
-An implementation of the harness that shares nothing with `tb/peers/peers.sv`.
+An implementation of the harness that shares nothing with `tb/peers`.
 """
 
 from collections import deque

@@ -1,7 +1,7 @@
 """What surrounds a design in Amaranth's own simulator: sources and a DRAM, clock by clock.
 
 Peers as ARCHITECTURE.md and docs/dram.md describe them, in Python: they share nothing with
-`tb/peers/peers.sv`.
+`tb/peers`.
 """
 
 from collections import deque

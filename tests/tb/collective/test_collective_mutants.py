@@ -7,10 +7,12 @@ from support.collective_mutants import MUTANTS, VARIABLE, inject_all, write_sour
 
 from recspeed.models.collective.simulation import golden_outcome
 from recspeed.models.spec.link import LinkParameters
-from recspeed.tb.collective import harness
-from recspeed.tb.collective import simulation as runner
 from recspeed.tb.collective.compare import judge
+from recspeed.tb.collective.control import TOPLEVEL
+from recspeed.tb.collective.harness import write_design
 from recspeed.tb.collective.mixes import SPECIAL_MIXES, random_mix
+from recspeed.tb.collective.simulation import ARGUMENTS, PEERS, simulate_collectives
+from recspeed.tb.simulator import toolchain
 
 LINK = LinkParameters(
     latency=7,
@@ -33,7 +35,11 @@ def simulator(tmp_path_factory):
     folder = tmp_path_factory.mktemp("mutants")
     with pytest.MonkeyPatch.context() as monkeypatch:
         inject_all(monkeypatch, MUTANTS)
-        return harness.build(LINK, CHIPS, folder, further=write_sources(folder / "further"))
+        design = write_design(folder, LINK, CHIPS)
+        sources = [*PEERS, *design.sources, *write_sources(folder / "further")]
+        return toolchain.build(
+            TOPLEVEL, toolchain.Design(sources, design.layouts), arguments=ARGUMENTS
+        )
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +56,7 @@ def mixes():
 
 def faults_of(number, simulator, mixes, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(number))
-    monkeypatch.setattr(runner, "build", lambda *_arguments, **_named: simulator)
-    results = runner.run_rtl([(mix.run, mix.images) for mix in mixes])
+    results = simulate_collectives([(mix.run, mix.images) for mix in mixes], simulator=simulator)
     return [
         fault
         for mix, (outcome, images) in zip(mixes, results, strict=True)
@@ -64,7 +69,7 @@ def test_without_a_fault_nothing_is_reported(simulator, mixes, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "number", range(1, len(MUTANTS) + 1), ids=[one.name.replace(" ", "_") for one in MUTANTS]
+    "number", range(1, len(MUTANTS) + 1), ids=[mutant.name.replace(" ", "_") for mutant in MUTANTS]
 )
 def test_fault_is_reported(number, simulator, mixes, monkeypatch):
     faults = faults_of(number, simulator, mixes, monkeypatch)

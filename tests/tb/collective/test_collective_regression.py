@@ -10,14 +10,10 @@ from recspeed.models.runs.collective import CollectiveRun, collective, lay_out, 
 from recspeed.models.spec.collective import CollectiveParameters, Operation
 from recspeed.tb.collective.compare import compare_data, compare_outcomes, judge
 from recspeed.tb.collective.mixes import make_mix
-from recspeed.tb.collective.regression import (
-    random_cases,
-    run_batch,
-    short_build,
-    special_cases,
-    tiny_build,
-)
-from recspeed.tb.collective.simulation import run_rtl
+from recspeed.tb.collective.simulation import simulate_collectives
+from recspeed.tb.regression.batch import run_batch
+from recspeed.tb.regression.case import random_cases, special_cases
+from recspeed.tb.regression.collective_cases import short_build, tiny_build
 
 RANDOM = 15
 """Random mixes on each of the two systems; the seed is in the name of what fails."""
@@ -48,11 +44,11 @@ def test_three_chips_with_tiny_buffers_and_two_virtual_channels():
 @pytest.fixture(scope="module")
 def result():
     """A mix with errors and stalls on two chips, and what the RTL makes of it."""
-    build = tiny_build(2)
-    ready = np.full(2, start_clock(build.link))
+    link = tiny_build(2).design.link
+    ready = np.full(2, start_clock(link))
     items = [collective(op, 4000, 2, ready_from=ready, sequence=int(op)) for op in Operation]
-    mix = make_mix(build.link, items, np.random.default_rng(9))
-    [(outcome, images)] = run_rtl([(mix.run, mix.images)])
+    mix = make_mix(link, items, np.random.default_rng(9))
+    [(outcome, images)] = simulate_collectives([(mix.run, mix.images)])
     assert judge(mix, outcome, images) == []
     return mix, outcome, images
 
@@ -103,26 +99,26 @@ def test_beating_the_bound_is_found(result):
 
 
 def test_a_run_that_does_not_end_is_found():
-    build = tiny_build(2)
+    link = tiny_build(2).design.link
     item = collective(Operation.ALL_TO_ALL, 4000, 2, ready_from=np.array([0, 1 << 40]))
-    mix = make_mix(build.link, [item], np.random.default_rng(2))
+    mix = make_mix(link, [item], np.random.default_rng(2))
     mix = dataclasses.replace(mix, run=dataclasses.replace(mix.run, limit=3000))
-    [(outcome, images)] = run_rtl([(mix.run, mix.images)])
+    [(outcome, images)] = simulate_collectives([(mix.run, mix.images)])
     assert outcome.end == -1
     assert "the run did not end within 3000 clocks" in judge(mix, outcome, images)
 
 
 def test_a_write_to_the_wrong_place_is_found():
     """Two blocks in the same lines: the harness sees the second write."""
-    build = tiny_build(2)
-    ready = np.full(2, start_clock(build.link))
+    link = tiny_build(2).design.link
+    ready = np.full(2, start_clock(link))
     item = collective(Operation.ALL_TO_ALL, 256, 2, ready_from=ready)
-    mix = make_mix(build.link, [item], np.random.default_rng(3))
+    mix = make_mix(link, [item], np.random.default_rng(3))
     descriptors = [list(items) for items in mix.run.descriptors]
     own = descriptors[0][0].result
     descriptors[0][0] = dataclasses.replace(descriptors[0][0], destination=(own, own))
     run = dataclasses.replace(mix.run, descriptors=descriptors)
-    [(outcome, _)] = run_rtl([(run, mix.images)])
+    [(outcome, _)] = simulate_collectives([(run, mix.images)])
     assert f"chip 0 writes line {own} a second time" in outcome.violations[0]
 
 
@@ -136,7 +132,7 @@ def test_sixteen_chips_with_16_kilobytes_per_peer():
         size = 16384 * (1 if operation == Operation.ALL_GATHER else 16)
         item = collective(operation, size, 16, ready_from=ready, sequence=3)
         mixes.append(make_mix(parameters.link, [item], np.random.default_rng(4)))
-    results = run_rtl([(mix.run, mix.images) for mix in mixes])
+    results = simulate_collectives([(mix.run, mix.images) for mix in mixes])
     for mix, (outcome, images) in zip(mixes, results, strict=True):
         assert judge(mix, outcome, images) == []
 

@@ -10,7 +10,8 @@ from recspeed.models.collective import system_record
 from recspeed.models.collective.link_record import link_parameters
 from recspeed.models.collective.simulation import golden_outcome
 from recspeed.tb.collective.compare import compare_outcomes
-from recspeed.tb.collective.regression import random_cases, special_cases, tiny_build
+from recspeed.tb.regression.case import random_cases, special_cases
+from recspeed.tb.regression.collective_cases import tiny_build
 
 NAMES = (
     "latency",

@@ -9,17 +9,27 @@ import pytest
 from recspeed.models.spec.link import Kind
 from recspeed.tb.simulator import toolchain
 
-SOURCE = Path(__file__).parents[3] / "tb" / "collective" / "checker.cpp"
+TB = Path(__file__).parents[3] / "tb"
+SOURCE = TB / "checkers" / "link_laws.cpp"
 FORWARD, BACK = 1, 2
 DEPTH = 16
 
 STUB = """
 #include "peers.h"
 static std::string lines;
-void collective_report(const std::string &line) { lines += line + "\\n"; }
-void collective_die(const std::string &) { std::abort(); }
+static const recspeed::Part *laws;
+recspeed::Part::Part(std::function<void()> clear_, std::map<std::string, Line> lines_,
+                     std::function<void(const std::string &)>)
+    : clear(clear_), lines(lines_) { laws = this; }
+void recspeed::report(const std::string &line) { ::lines += line + "\\n"; }
+void recspeed::die(const std::string &) { std::abort(); }
 extern "C" const char *reported() { return lines.c_str(); }
-extern "C" void begin(int channels) { lines.clear(); collective_checker_begin(%d, %d, channels); }
+extern "C" void begin(int channels) {
+    std::istringstream depths("%d %d " + std::to_string(channels));
+    lines.clear();
+    laws->clear();
+    laws->lines.at("depths")(depths, "");
+}
 """
 
 
@@ -32,13 +42,13 @@ def library(tmp_path_factory):
     root = toolchain.verilator().root
     include = (root or Path("/usr/share/verilator")) / "include" / "vltstd"
     subprocess.run(
-        ["g++", "-std=gnu++20", "-shared", "-fPIC", f"-I{SOURCE.parent}", f"-I{include}",
+        ["g++", "-std=gnu++20", "-shared", "-fPIC", f"-I{TB / 'peers'}", f"-I{include}",
          "-o", str(target), str(stub), str(SOURCE)],
         check=True,
     )  # fmt: skip
     loaded = ctypes.CDLL(str(target))
     loaded.reported.restype = ctypes.c_char_p
-    for name in ("collective_check_sent", "collective_check_delivered"):
+    for name in ("recspeed_check_sent", "recspeed_check_delivered"):
         getattr(loaded, name).argtypes = [
             ctypes.c_int, ctypes.c_int, ctypes.c_longlong, ctypes.c_char_p
         ]  # fmt: skip
@@ -78,9 +88,9 @@ class Link:
     def send(self, wire: int, bits: bytes, *, lost: bool = False) -> None:
         self.clock += 1
         back = BACK if wire == FORWARD else FORWARD
-        self.library.collective_check_sent(wire, back, self.clock, bits)
+        self.library.recspeed_check_sent(wire, back, self.clock, bits)
         if not lost:
-            self.library.collective_check_delivered(wire, back, self.clock, bits)
+            self.library.recspeed_check_delivered(wire, back, self.clock, bits)
 
     @property
     def reported(self) -> str:
@@ -162,7 +172,7 @@ def test_a_flit_beyond_the_replay_buffer_is_named(library):
     for number in range(DEPTH):
         link.send(FORWARD, flit(Kind.DATA, number))
     # Credit for everything, acknowledgement for nothing.
-    library.collective_check_delivered(BACK, FORWARD, 99, report(0, 2 * DEPTH))
+    library.recspeed_check_delivered(BACK, FORWARD, 99, report(0, 2 * DEPTH))
     assert link.reported == ""
     link.send(FORWARD, flit(Kind.DATA, DEPTH))
     assert "more flits unacknowledged than the replay buffer holds" in link.reported

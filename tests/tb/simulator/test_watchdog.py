@@ -11,7 +11,9 @@ from recspeed.models.spec.memory import memory_preset
 from recspeed.models.spec.table import place_tables
 from recspeed.tb.checkers.scoreboard import compare
 from recspeed.tb.cluster.simulation import cycle_limit, simulate_clusters
-from recspeed.tb.regression.cases import Build, Case, run_batch
+from recspeed.tb.regression.batch import run_batch
+from recspeed.tb.regression.case import Build, Case
+from recspeed.tb.regression.cluster_cases import CHANNEL, ChannelDesign
 from recspeed.tb.simulator.simulation import ChannelError
 
 PRESET = memory_preset("hbm2-2000")
@@ -47,7 +49,7 @@ def test_a_run_that_never_ends_is_one_line(stalled):
 
 
 def test_the_regression_goes_on_after_it():
-    build = Build("watched", "memory_channel", PRESET, short_run().parameters)
+    build = Build("watched", CHANNEL, ChannelDesign(PRESET))
 
     @dataclass(frozen=True)
     class Given(Case):
@@ -60,7 +62,7 @@ def test_the_regression_goes_on_after_it():
         def name(self) -> str:
             return self.title
 
-        def channel_run(self) -> ClusterRun:
+        def make(self) -> ClusterRun:
             return self.run
 
     endless = Given(build, title="endless", run=short_run(patterns=ClusterPatterns(pooled=0)))

@@ -11,6 +11,8 @@
 
 namespace {
 
+using recspeed::report;
+
 constexpr int64_t kNumbers = 4096;
 constexpr size_t kFlitBytes = 68;
 constexpr int kMaximumReports = 20;
@@ -48,8 +50,8 @@ int reports = 0;
 
 void violate(int id, int64_t cycle, const std::string &law) {
     if (reports++ < kMaximumReports)
-        collective_report("violation link law on wire " + std::to_string(id) + " at cycle " +
-                          std::to_string(cycle) + ": " + law);
+        report("violation link law on wire " + std::to_string(id) + " at cycle " +
+               std::to_string(cycle) + ": " + law);
 }
 
 uint16_t remainder_of(const Flit &flit) {
@@ -145,19 +147,27 @@ void check_report(int id, int back, int64_t cycle, const Flit &flit, const Field
         }
 }
 
-}  // namespace
-
-void collective_checker_begin(int64_t replay, int64_t receive, int count) {
+void clear() {
     directions.clear();
-    replay_depth = replay;
-    receive_depth = receive;
-    channels = count;
+    replay_depth = 0;
+    receive_depth = 0;
+    channels = 1;
     reports = 0;
 }
 
+// Depths of the replay buffer and of the receive buffer of each virtual channel, and their number.
+void read_depths(std::istringstream &words, const std::string &) {
+    words >> replay_depth >> receive_depth >> channels;
+}
+
+const recspeed::Part part(clear, {{"depths", read_depths}});
+
+}  // namespace
+
+
 extern "C" {
 
-void collective_check_sent(int id, int back, long long cycle, const svBitVecVal *bits) {
+void recspeed_check_sent(int id, int back, long long cycle, const svBitVecVal *bits) {
     const Flit flit = flit_of(bits);
     const Fields fields = fields_of(flit);
     if (remainder_of(flit) != 0) violate(id, cycle, "a flit is sent with a wrong CRC");
@@ -170,7 +180,7 @@ void collective_check_sent(int id, int back, long long cycle, const svBitVecVal 
         check_report(id, back, cycle, flit, fields);
 }
 
-void collective_check_delivered(int id, int back, long long cycle, const svBitVecVal *bits) {
+void recspeed_check_delivered(int id, int back, long long cycle, const svBitVecVal *bits) {
     const Flit flit = flit_of(bits);
     if (remainder_of(flit) != 0) return;
     const Fields fields = fields_of(flit);
