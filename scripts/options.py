@@ -14,7 +14,7 @@ from recspeed.scripts.console import UserError
 SIZE_LIST = re.compile(r"(\d+):(\d+):(\d+)")
 
 
-class Engine(StrEnum):
+class Fidelity(StrEnum):
     """Which fidelity answers."""
 
     RTL = "rtl"
@@ -68,15 +68,15 @@ def presets(text: str) -> list[MemoryPreset]:
     return [memory_preset(name) for name in names]
 
 
-def engines(text: str) -> list[Engine]:
-    """The engines of a comma-separated list of names."""
-    known = ", ".join(engine.value for engine in Engine)
-    chosen: list[Engine] = []
+def chosen_fidelities(text: str) -> list[Fidelity]:
+    """The fidelities of a comma-separated list of names."""
+    known = ", ".join(fidelity.value for fidelity in Fidelity)
+    chosen: list[Fidelity] = []
     for name in (part.strip() for part in text.split(",")):
-        if name not in set(Engine) or name in chosen:
+        if name not in set(Fidelity) or name in chosen:
             fault = "named twice" if name in chosen else "no engine"
             raise UserError(f"--engine {text}: '{name}' is {fault}; expected some of {known}")
-        chosen.append(Engine(name))
+        chosen.append(Fidelity(name))
     return chosen
 
 

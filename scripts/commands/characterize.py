@@ -31,7 +31,13 @@ from recspeed.scripts.measurements.throughput import (
     measure_all,
     plan,
 )
-from recspeed.scripts.options import OutstandingOption, SeedOption, engines, numbers, presets
+from recspeed.scripts.options import (
+    OutstandingOption,
+    SeedOption,
+    chosen_fidelities,
+    numbers,
+    presets,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -57,8 +63,8 @@ def characterize(
     sizes: Annotated[
         str, typer.Option("--bytes", help="Embedding sizes: A,B,C or FIRST:LAST:STEP.")
     ] = "32:256:32",
-    engine: Annotated[
-        str, typer.Option(help="Engines, comma-separated: rtl, golden, bound.")
+    fidelity: Annotated[
+        str, typer.Option("--engine", help="Engines, comma-separated: rtl, golden, bound.")
     ] = "rtl,golden,bound",
     lookups: Annotated[
         int, typer.Option(min=1, max=100_000_000, help="Lookups per point.")
@@ -81,7 +87,7 @@ def characterize(
         raise UserError(f"{folder}: is a file; expected a folder for the results")
     how = (
         numbers(sizes, "--bytes"),
-        engines(engine),
+        chosen_fidelities(fidelity),
         lookups,
         ClusterSettings(outstanding=outstanding),
         seed,
@@ -120,7 +126,7 @@ def _measure(points: list[Point], folder: Path) -> tuple[list[Measured], int]:
             nonlocal finished, reused
             finished += 1
             reused += found
-            name = f"{point.preset.name} {point.size} B {point.engine}"
+            name = f"{point.preset.name} {point.size} B {point.fidelity}"
             bar.update(task, advance=1, description=name)
 
         try:
@@ -186,7 +192,7 @@ def _table(measured: list[Measured]) -> Table:
         table.add_row(
             one.point.preset.name,
             str(one.point.size),
-            one.point.engine.value,
+            one.point.fidelity.value,
             f"{one.gb_per_s:.2f}",
             f"{one.gb_per_s_chip:.0f}",
             f"{one.fraction_of_pin:.1%}",

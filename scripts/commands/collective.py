@@ -32,7 +32,7 @@ from recspeed.scripts.measurements.collective_runs import (
     other_topologies,
     run_job,
 )
-from recspeed.scripts.options import Engine, SeedOption, engines, numbers
+from recspeed.scripts.options import Fidelity, SeedOption, chosen_fidelities, numbers
 from recspeed.scripts.reports.collective_plot import (
     PAPER_LATENCY_NANOSECONDS,
     TOPOLOGIES,
@@ -149,7 +149,7 @@ def _show(results: Sequence[Result]) -> None:
         values = (
             str(one.chips),
             f"{one.bytes_per_chip:,}",
-            one.engine,
+            one.fidelity,
             f"{one.cycles:,}",
             f"{one.nanoseconds:,.1f}",
             share,
@@ -179,7 +179,7 @@ def _show_share(job: Job, result: Result, error_rate: float) -> None:
 def _compare(results: Sequence[Result]) -> None:
     """Direct links, ring, switch and the paper's model, for the largest number of chips."""
     most = max(one.chips for one in results)
-    kept = [one for one in results if one.chips == most and one.engine != Engine.BOUND]
+    kept = [one for one in results if one.chips == most and one.fidelity != Fidelity.BOUND]
     if not any(one.topology == Topology.DIRECT for one in kept):
         return
     table = Table(
@@ -207,7 +207,7 @@ def _sweep(
     operation: Operation,
     wire: WireFormat,
     chip_counts: Sequence[int],
-    chosen: Sequence[Engine],
+    chosen: Sequence[Fidelity],
     latency: float,
     channels: int,
     seed: int,
@@ -288,7 +288,9 @@ def collective_command(
     skew: Annotated[
         int, typer.Option(min=0, max=1_000_000, help="Ranks start up to so many clocks late.")
     ] = 0,
-    engine: Annotated[str, typer.Option(help="Some of rtl, golden, bound.")] = "golden,bound",
+    fidelity: Annotated[
+        str, typer.Option("--engine", help="Some of rtl, golden, bound.")
+    ] = "golden,bound",
     seed: SeedOption = 0,
     dump: Annotated[
         Path | None, typer.Option(help="Folder for in_R.npy and out_R.npy of every rank, uint8.")
@@ -303,7 +305,7 @@ def collective_command(
     The result is an object, or a list of them when several engines are named.
     """
     operation, wire_format = Operation[op.name], WireFormat[wire.name]
-    chosen = engines(engine)
+    chosen = chosen_fidelities(fidelity)
     if sweep:
         if size is not None or per_peer is not None or dump is not None or error_rate or skew:
             raise UserError("--sweep: chooses sizes itself; expected no --bytes, --per-peer, "
@@ -320,7 +322,7 @@ def collective_command(
         raise UserError(f"--chips {chips}: expected {MINIMUM_CHIPS} to {MAXIMUM_CHIPS}")
     if size is None and per_peer is None:
         raise UserError("--bytes: missing; expected the bytes that each chip holds, or --per-peer")
-    if dump is not None and chosen == [Engine.BOUND]:
+    if dump is not None and chosen == [Fidelity.BOUND]:
         raise UserError("--dump: the bound delivers nothing; expected --engine golden or rtl")
     parameters = _parameters(int(chips), latency, virtual_channels)
     if per_peer is not None:
@@ -341,6 +343,6 @@ def collective_command(
         _dump(dump, "out", outputs)
     _write(out_path, results)
     _show(results)
-    measured = [one for one in results if one.engine != Engine.BOUND]
+    measured = [one for one in results if one.fidelity != Fidelity.BOUND]
     if error_rate and measured:
         _show_share(job, measured[-1], error_rate)

@@ -13,7 +13,7 @@ from recspeed.scripts.measurements.dram_sweep_run import run_sweeps
 from recspeed.scripts.measurements.dram_sweeps import chosen_sweeps
 from recspeed.scripts.measurements.dram_workload import check_request
 from recspeed.scripts.measurements.fidelities import run_front_end, run_front_ends
-from recspeed.scripts.options import Engine, OutstandingOption, Refresh, SeedOption, presets
+from recspeed.scripts.options import Fidelity, OutstandingOption, Refresh, SeedOption, presets
 from recspeed.scripts.reports.command_log import write_command_log
 from recspeed.scripts.reports.dram_tables import gaps_table, sharing_table, throughput_table
 
@@ -79,11 +79,12 @@ def dram(
         ),
     ] = 0.0,
     seed: SeedOption = 0,
-    engine: Annotated[
-        Engine | None,
+    fidelity: Annotated[
+        Fidelity | None,
         typer.Option(
+            "--engine",
             help="rtl or golden, which are equal in every command and clock; rtl unless it is a "
-            "sweep."
+            "sweep.",
         ),
     ] = None,
     commands: Annotated[
@@ -118,9 +119,9 @@ def dram(
     made for; each sweep gives a CSV and two pictures, all together report.html. Finished points are
     kept in the folder, so an interrupted sweep goes on where it was.
     """
-    if engine is None:
-        engine = Engine.RTL if sweep is None else Engine.GOLDEN
-    if engine is Engine.BOUND:
+    if fidelity is None:
+        fidelity = Fidelity.RTL if sweep is None else Fidelity.GOLDEN
+    if fidelity is Fidelity.BOUND:
         raise UserError("--engine bound: a bound issues no commands; expected rtl or golden")
     for name, value in (("--writes", writes), ("--hit-rate", hit_rate)):
         if not 0 <= value <= 1:
@@ -155,7 +156,7 @@ def dram(
         base = DramPoint(
             first,
             size or SWEEP_BYTES,
-            engine,
+            fidelity,
             requests or SWEEP_REQUESTS,
             settings,
             writes=writes,
@@ -176,7 +177,7 @@ def dram(
     point = DramPoint(
         memory_preset(memory),
         size,
-        engine,
+        fidelity,
         requests,
         settings,
         writes=writes,
@@ -192,10 +193,10 @@ def _single(point: DramPoint, commands: Path | None) -> None:
     """One run: bandwidth, JEDEC report and command log."""
     runs = point.runs()
     with progress() as bar:
-        bar.add_task(f"{point.requests} requests of {point.size} B ({point.engine})", total=None)
-        results = run_front_ends(point.engine, runs)
+        bar.add_task(f"{point.requests} requests of {point.size} B ({point.fidelity})", total=None)
+        results = run_front_ends(point.fidelity, runs)
         checks = checks_of(point, results)
-        alone = [] if len(runs) == 1 else [run_front_end(Engine.GOLDEN, run) for run in runs]
+        alone = [] if len(runs) == 1 else [run_front_end(Fidelity.GOLDEN, run) for run in runs]
     logs = list(zip(_log_paths(commands, len(results)), results, strict=True)) if commands else []
     for path, result in logs:
         with whole_file(path) as temporary, temporary.open("w", encoding="ascii") as file:

@@ -20,11 +20,11 @@ from recspeed.scripts.measurements.dram_workload import QUEUE_DEPTH, random_run,
 from recspeed.scripts.measurements.fidelities import (
     check_commands,
     check_shared_buses,
-    engine_version,
+    fidelity_version,
     run_front_ends,
 )
 from recspeed.scripts.measurements.store import keep_outcome, load_outcome
-from recspeed.scripts.options import Engine, Refresh
+from recspeed.scripts.options import Fidelity, Refresh
 from recspeed.scripts.reports.attribution import limiter
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class DramPoint:
     preset: MemoryPreset
     size: int
     """Bytes of each request."""
-    engine: Engine
+    fidelity: Fidelity
     requests: int
     settings: FrontEndSettings
     writes: float = 0.0
@@ -53,13 +53,13 @@ class DramPoint:
 
     @property
     def key(self) -> str:
-        """A digest of every input, the engine's sources included."""
+        """A digest of every input, the fidelity's sources included."""
         inputs = {
             "kind": "front-end",
             "preset": self.preset.model_dump(mode="json"),
             "size": self.size,
-            "engine": self.engine.value,
-            "version": engine_version(self.engine),
+            "engine": self.fidelity.value,
+            "version": fidelity_version(self.fidelity),
             "requests": self.requests,
             "settings": self.settings.model_dump(mode="json"),
             "writes": self.writes,
@@ -146,7 +146,7 @@ class DramMeasured:
 
     @property
     def limiter(self) -> str:
-        if self.point.engine is Engine.BOUND:
+        if self.point.fidelity is Fidelity.BOUND:
             return self.point.bound.limiter
         return limiter(self.counters, self.point.preset)
 
@@ -191,7 +191,7 @@ def measure(point: DramPoint) -> DramOutcome:
         For a command that breaks a rule.
     """
     runs = point.runs()
-    results = run_front_ends(point.engine, runs)
+    results = run_front_ends(point.fidelity, runs)
     for check in checks_of(point, results):
         if not check.legal:
             raise UserError(
@@ -203,7 +203,7 @@ def measure(point: DramPoint) -> DramOutcome:
 
 def measured(point: DramPoint, folder: Path) -> tuple[DramMeasured, bool]:
     """The point's outcome, and whether it was kept in `folder`; if not, it is from now on."""
-    if point.engine is Engine.BOUND:
+    if point.fidelity is Fidelity.BOUND:
         cycles = float(point.bound.clocks * point.requests)
         return DramMeasured(point, DramOutcome(cycles, {}, 1.0, "")), False
     kept = load_outcome(point.key, folder)
@@ -213,6 +213,6 @@ def measured(point: DramPoint, folder: Path) -> tuple[DramMeasured, bool]:
         except TypeError:
             pass
     outcome = measure(point)
-    what = {"memory": point.preset.name, "bytes": point.size, "engine": point.engine.value}
+    what = {"memory": point.preset.name, "bytes": point.size, "engine": point.fidelity.value}
     keep_outcome(point.key, what, asdict(outcome), folder)
     return DramMeasured(point, outcome), False

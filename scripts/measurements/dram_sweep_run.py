@@ -9,7 +9,7 @@ from recspeed.models.spec.memory import MemoryPreset, memory_preset
 from recspeed.scripts.console import INTERRUPTED, UserError, out, progress, whole_file
 from recspeed.scripts.measurements.dram_points import DramMeasured, DramPoint, measured
 from recspeed.scripts.measurements.dram_sweeps import BOUND_GOAL, Case, Sweep, plan
-from recspeed.scripts.options import Engine
+from recspeed.scripts.options import Fidelity
 from recspeed.scripts.reports.attribution import CAUSE_MEANINGS, CAUSE_NAMES
 from recspeed.scripts.reports.dram_refresh_table import FIRST, MOST, refresh_cells
 from recspeed.scripts.reports.dram_sweep_csv import csv_text
@@ -116,7 +116,9 @@ def _write(results: list[tuple[Sweep, Results]], base: DramPoint, folder: Path) 
         for name, picture in zip(("", "_clocks"), pictures, strict=True):
             with whole_file(folder / f"{sweep.name}{name}.png") as temporary:
                 temporary.write_bytes(picture)
-    engine = "RTL" if base.engine is Engine.RTL else "golden model, equal to the RTL clock by clock"
+    fidelity = (
+        "RTL" if base.fidelity is Fidelity.RTL else "golden model, equal to the RTL clock by clock"
+    )
     notes = [
         ("figures", "% of the pin rate; behind a slash the goal, where there is one"),
         (
@@ -129,7 +131,7 @@ def _write(results: list[tuple[Sweep, Results]], base: DramPoint, folder: Path) 
     ]
     lead = (
         f"One channel (HBM: pseudo channel), {base.requests:,} requests of uniformly random rows "
-        f"per point, seed {base.seed}; {engine}. Every command log was replayed against JEDEC's "
+        f"per point, seed {base.seed}; {fidelity}. Every command log was replayed against JEDEC's "
         "rules without a violation."
     )
     with whole_file(folder / "report.html") as temporary:

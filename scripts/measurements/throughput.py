@@ -1,4 +1,4 @@
-"""Throughput of a memory channel per embedding size and engine: points, their cache, their CSV."""
+"""Throughput of a memory channel per embedding size: points, what they measure, their CSV."""
 
 import csv
 import hashlib
@@ -15,10 +15,10 @@ from recspeed.models.spec.cluster import ClusterParameters, ClusterSettings
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.register_map import Counter
 from recspeed.scripts.measurements.cluster_workload import LOOKUPS_PER_BAG, uniform_run
-from recspeed.scripts.measurements.fidelities import channel_bound, engine_version, run_channel
+from recspeed.scripts.measurements.fidelities import channel_bound, fidelity_version, run_channel
 from recspeed.scripts.measurements.memory_systems import chip_channels
 from recspeed.scripts.measurements.store import keep_outcome, load_outcome
-from recspeed.scripts.options import Engine
+from recspeed.scripts.options import Fidelity
 from recspeed.scripts.reports.attribution import limiter
 
 COLUMNS = (
@@ -44,19 +44,19 @@ class Point:
     preset: MemoryPreset
     size: int
     """Embedding bytes."""
-    engine: Engine
+    fidelity: Fidelity
     lookups: int
     settings: ClusterSettings
     seed: int
 
     @property
     def key(self) -> str:
-        """A digest of every input, the engine's sources included."""
+        """A digest of every input, the fidelity's sources included."""
         inputs = {
             "preset": self.preset.model_dump(mode="json"),
             "size": self.size,
-            "engine": self.engine.value,
-            "version": engine_version(self.engine),
+            "engine": self.fidelity.value,
+            "version": fidelity_version(self.fidelity),
             "lookups": self.lookups,
             "lookups_per_bag": LOOKUPS_PER_BAG,
             "settings": self.settings.model_dump(mode="json"),
@@ -100,7 +100,7 @@ class Measured:
     @property
     def limiter(self) -> str:
         """What held it back; of a bound, its largest term."""
-        if self.point.engine is Engine.BOUND:
+        if self.point.fidelity is Fidelity.BOUND:
             return self.bound_limiter
         return limiter(self.outcome.by_counter(), self.point.preset)
 
@@ -126,7 +126,7 @@ class Measured:
 def plan(
     presets: Sequence[MemoryPreset],
     sizes: Sequence[int],
-    engines: Sequence[Engine],
+    fidelities: Sequence[Fidelity],
     lookups: int,
     settings: ClusterSettings,
     seed: int,
@@ -136,17 +136,17 @@ def plan(
         for size in sizes:
             uniform_run(preset, size, 1, settings, seed)
     return [
-        Point(preset, size, engine, lookups, settings, seed)
+        Point(preset, size, fidelity, lookups, settings, seed)
         for preset in presets
         for size in sizes
-        for engine in engines
+        for fidelity in fidelities
     ]
 
 
 def measure(point: Point) -> Outcome:
     """Run the RTL or golden model on `point`."""
     run = uniform_run(point.preset, point.size, point.lookups, point.settings, point.seed)
-    result = run_channel(point.engine, run, record_commands=False)
+    result = run_channel(point.fidelity, run, record_commands=False)
     counters = {counter.name: int(value) for counter, value in result.counters.items()}
     return Outcome(result.cycles, counters, result_digest(result))
 
@@ -173,7 +173,7 @@ def keep(point: Point, outcome: Outcome, folder: Path) -> None:
     what = {
         "memory": point.preset.name,
         "embedding_bytes": point.size,
-        "engine": point.engine.value,
+        "engine": point.fidelity.value,
     }
     keep_outcome(point.key, what, asdict(outcome), folder)
 
@@ -190,7 +190,7 @@ def measure_all(
         clocks, name = channel_bound(point.preset, point.size, point.settings)
         outcome = cached(point, folder)
         found = outcome is not None
-        if point.engine is Engine.BOUND:
+        if point.fidelity is Fidelity.BOUND:
             outcome = Outcome(clocks * point.lookups, {}, "")
         elif outcome is None:
             outcome = measure(point)
@@ -205,13 +205,13 @@ def disagreements(measured: Sequence[Measured]) -> list[str]:
     golden = {
         (one.point.preset.name, one.point.size): one.outcome
         for one in measured
-        if one.point.engine is Engine.GOLDEN
+        if one.point.fidelity is Fidelity.GOLDEN
     }
     faults: list[str] = []
     for one in measured:
         name, size = one.point.preset.name, one.point.size
         other = golden.get((name, size))
-        if one.point.engine is not Engine.RTL or other is None or one.outcome == other:
+        if one.point.fidelity is not Fidelity.RTL or other is None or one.outcome == other:
             continue
         names = [key for key, value in one.outcome.counters.items() if other.counters[key] != value]
         faults.append(
@@ -233,7 +233,7 @@ def csv_text(measured: Sequence[Measured]) -> str:
                 point.preset.name,
                 point.size,
                 "fp16",
-                point.engine.value,
+                point.fidelity.value,
                 point.lookups,
                 # A bound in whole clocks: no run is shorter.
                 int(np.ceil(one.outcome.cycles)),
