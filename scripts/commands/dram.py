@@ -13,7 +13,16 @@ from recspeed.scripts.measurements.dram_sweep_run import run_sweeps
 from recspeed.scripts.measurements.dram_sweeps import chosen_sweeps
 from recspeed.scripts.measurements.dram_workload import check_request
 from recspeed.scripts.measurements.fidelities import run_front_end, run_front_ends
-from recspeed.scripts.options import Fidelity, OutstandingOption, Refresh, SeedOption, presets
+from recspeed.scripts.options import (
+    Fidelity,
+    JobsOption,
+    OutstandingOption,
+    Refresh,
+    SchedulerOption,
+    SeedOption,
+    executor_of,
+    presets,
+)
 from recspeed.scripts.reports.command_log import write_command_log
 from recspeed.scripts.reports.dram_tables import gaps_table, sharing_table, throughput_table
 
@@ -103,6 +112,8 @@ def dram(
             "command buses that they share.",
         ),
     ] = 1,
+    jobs: JobsOption = None,
+    scheduler: SchedulerOption = None,
 ) -> None:
     """Drive one channel's DRAM front-end with uniformly random requests and check what it does.
 
@@ -119,6 +130,7 @@ def dram(
     made for; each sweep gives a CSV and two pictures, all together report.html. Finished points are
     kept in the folder, so an interrupted sweep goes on where it was.
     """
+    executor = executor_of(jobs, scheduler)
     if fidelity is None:
         fidelity = Fidelity.RTL if sweep is None else Fidelity.GOLDEN
     if fidelity is Fidelity.BOUND:
@@ -164,8 +176,11 @@ def dram(
             seed=seed,
             pseudo_channels=pseudo_channels,
         )
-        run_sweeps(chosen, None if memory is None else presets(memory), base, folder)
+        run_sweeps(chosen, None if memory is None else presets(memory), base, folder, executor)
         return
+    if jobs is not None or scheduler is not None:
+        option = "--jobs" if scheduler is None else "--scheduler"
+        raise UserError(f"{option}: one run is one process; expected it with --sweep alone")
     if folder is not None:
         raise UserError("--out: the folder of a sweep; expected --sweep, or --commands for a file")
     for name, value in (("--memory", memory), ("--bytes", size), ("--requests", requests)):

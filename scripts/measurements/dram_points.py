@@ -1,10 +1,8 @@
 """Measurements of a DRAM front-end alone: one point, its outcome, and points that are kept."""
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +21,7 @@ from recspeed.scripts.measurements.fidelities import (
     fidelity_version,
     run_front_ends,
 )
-from recspeed.scripts.measurements.store import keep_outcome, load_outcome
+from recspeed.scripts.measurements.point import Point, digest_of
 from recspeed.scripts.options import Fidelity, Refresh
 from recspeed.scripts.reports.attribution import limiter
 
@@ -35,7 +33,7 @@ WRITES = (CommandCode.WR, CommandCode.WRA)
 
 
 @dataclass(frozen=True)
-class DramPoint:
+class DramPoint(Point):
     """One measurement to make: everything that its outcome depends on."""
 
     preset: MemoryPreset
@@ -68,7 +66,49 @@ class DramPoint:
             "seed": self.seed,
             "pseudo_channels": self.pseudo_channels,
         }
-        return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+        return digest_of(inputs)
+
+    @property
+    def build(self) -> str:
+        if self.fidelity is not Fidelity.RTL:
+            return ""
+        return (
+            f"front-end {self.pseudo_channels} {self.queue_depth} {self.preset.model_dump_json()}"
+        )
+
+    @property
+    def immediate(self) -> bool:
+        return self.fidelity is Fidelity.BOUND
+
+    @property
+    def title(self) -> str:
+        return f"{self.preset.name} {self.size} B {self.fidelity}"
+
+    def measure(self) -> "DramOutcome":
+        """Run the RTL or golden model and replay its commands against JEDEC's rules.
+
+        Raises
+        ------
+        UserError
+            For a command that breaks a rule.
+        """
+        if self.fidelity is Fidelity.BOUND:
+            return DramOutcome(float(self.bound.clocks * self.requests), {}, 1.0, "")
+        runs = self.runs()
+        results = run_front_ends(self.fidelity, runs)
+        for check in checks_of(self, results):
+            if not check.legal:
+                raise UserError(
+                    f"{self.preset.name}, {self.size} B: JEDEC violation: {check.violations[0]}",
+                    CHECK_FAILED,
+                )
+        return outcome_of(runs, results)
+
+    def pack(self, outcome: "DramOutcome") -> dict:
+        return asdict(outcome)
+
+    def unpack(self, content: dict) -> "DramOutcome":
+        return DramOutcome(**content)
 
     @property
     def refresh(self) -> Refresh:
@@ -180,39 +220,3 @@ def checks_of(point: DramPoint, results: Sequence[DramResult]) -> "list[JedecRep
     if len(results) > 1:
         checks.append(check_shared_buses(point.preset, results))
     return checks
-
-
-def measure(point: DramPoint) -> DramOutcome:
-    """Run the RTL or golden model on `point` and replay its commands against JEDEC's rules.
-
-    Raises
-    ------
-    UserError
-        For a command that breaks a rule.
-    """
-    runs = point.runs()
-    results = run_front_ends(point.fidelity, runs)
-    for check in checks_of(point, results):
-        if not check.legal:
-            raise UserError(
-                f"{point.preset.name}, {point.size} B: JEDEC violation: {check.violations[0]}",
-                CHECK_FAILED,
-            )
-    return outcome_of(runs, results)
-
-
-def measured(point: DramPoint, folder: Path) -> tuple[DramMeasured, bool]:
-    """The point's outcome, and whether it was kept in `folder`; if not, it is from now on."""
-    if point.fidelity is Fidelity.BOUND:
-        cycles = float(point.bound.clocks * point.requests)
-        return DramMeasured(point, DramOutcome(cycles, {}, 1.0, "")), False
-    kept = load_outcome(point.key, folder)
-    if kept is not None:
-        try:
-            return DramMeasured(point, DramOutcome(**kept)), True
-        except TypeError:
-            pass
-    outcome = measure(point)
-    what = {"memory": point.preset.name, "bytes": point.size, "engine": point.fidelity.value}
-    keep_outcome(point.key, what, asdict(outcome), folder)
-    return DramMeasured(point, outcome), False

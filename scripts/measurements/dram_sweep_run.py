@@ -6,9 +6,11 @@ from pathlib import Path
 from rich.table import Table
 
 from recspeed.models.spec.memory import MemoryPreset, memory_preset
-from recspeed.scripts.console import INTERRUPTED, UserError, out, progress, whole_file
-from recspeed.scripts.measurements.dram_points import DramMeasured, DramPoint, measured
+from recspeed.scripts.console import UserError, out, whole_file
+from recspeed.scripts.measurements.dram_points import DramMeasured, DramPoint
 from recspeed.scripts.measurements.dram_sweeps import BOUND_GOAL, Case, Sweep, plan
+from recspeed.scripts.measurements.executor import Executor
+from recspeed.scripts.measurements.run import measure_into
 from recspeed.scripts.options import Fidelity
 from recspeed.scripts.reports.attribution import CAUSE_MEANINGS, CAUSE_NAMES
 from recspeed.scripts.reports.dram_refresh_table import FIRST, MOST, refresh_cells
@@ -39,7 +41,11 @@ REFRESH_TEXT = (
 
 
 def run_sweeps(
-    sweeps: Sequence[Sweep], presets: Sequence[MemoryPreset] | None, base: DramPoint, folder: Path
+    sweeps: Sequence[Sweep],
+    presets: Sequence[MemoryPreset] | None,
+    base: DramPoint,
+    folder: Path,
+    executor: Executor,
 ) -> None:
     """Measure `sweeps` on `presets` (None: those that each sweep is made for) into `folder`.
 
@@ -54,7 +60,7 @@ def run_sweeps(
         (sweep, plan(sweep, presets or [memory_preset(name) for name in sweep.presets], base))
         for sweep in sweeps
     ]
-    results, reused = _measure(plans, folder)
+    results, reused = _measure(plans, folder, executor)
     _write(results, base, folder)
     for sweep, points in results:
         if sweep.name in ("sizes", "refresh"):
@@ -72,28 +78,15 @@ def run_sweeps(
 
 
 def _measure(
-    plans: list[tuple[Sweep, list[Case]]], folder: Path
+    plans: list[tuple[Sweep, list[Case]]], folder: Path, executor: Executor
 ) -> tuple[list[tuple[Sweep, Results]], int]:
-    total = sum(len(cases) for _, cases in plans)
-    finished = reused = 0
-    results: list[tuple[Sweep, Results]] = []
-    with progress() as bar:
-        task = bar.add_task("points", total=total)
-        try:
-            for sweep, cases in plans:
-                points: Results = []
-                for case in cases:
-                    bar.update(task, description=f"{sweep.name}: {case.point.preset.name}")
-                    one, found = measured(case.point, folder)
-                    points.append((case, one))
-                    finished += 1
-                    reused += found
-                    bar.update(task, advance=1)
-                results.append((sweep, points))
-        except KeyboardInterrupt:
-            raise UserError(
-                f"interrupted; {finished} of {total} points are kept in {folder}", INTERRUPTED
-            ) from None
+    points = [case.point for _, cases in plans for case in cases]
+    outcomes, reused = measure_into(folder, points, executor)
+    each = iter(outcomes)
+    results = [
+        (sweep, [(case, DramMeasured(case.point, next(each))) for case in cases])
+        for sweep, cases in plans
+    ]
     return results, reused
 
 

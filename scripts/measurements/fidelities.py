@@ -4,6 +4,8 @@ Fidelities are imported when they are asked: what one needs (a simulator, a comp
 for `--help`.
 """
 
+from __future__ import annotations
+
 import hashlib
 from collections.abc import Sequence
 from functools import cache
@@ -11,17 +13,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from recspeed.models.runs.cluster import ClusterResult, ClusterRun
-from recspeed.models.runs.dram import DramResult, DramRun
-from recspeed.models.spec.cluster import ClusterSettings
-from recspeed.models.spec.front_end import FrontEndSettings
-from recspeed.models.spec.memory import MemoryPreset
 from recspeed.scripts.console import CHECK_FAILED, UserError
 from recspeed.scripts.options import Fidelity
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from recspeed.models.runs.cluster import ClusterResult, ClusterRun
+    from recspeed.models.runs.dram import DramResult, DramRun
+    from recspeed.models.spec.cluster import ClusterSettings
+    from recspeed.models.spec.front_end import FrontEndSettings
+    from recspeed.models.spec.memory import MemoryPreset
     from recspeed.tb.checkers.jedec import JedecReport
 
 WORKLOADS = (
@@ -131,7 +133,7 @@ def channel_bound(preset: MemoryPreset, size: int, settings: ClusterSettings) ->
 
 def check_commands(
     preset: MemoryPreset, commands: np.ndarray, settings: FrontEndSettings
-) -> "JedecReport":
+) -> JedecReport:
     """Replay a command log against JEDEC's rules of `preset`."""
     from recspeed.tb.checkers import jedec
 
@@ -140,7 +142,7 @@ def check_commands(
     )
 
 
-def check_shared_buses(preset: MemoryPreset, results: Sequence[DramResult]) -> "JedecReport":
+def check_shared_buses(preset: MemoryPreset, results: Sequence[DramResult]) -> JedecReport:
     """Check that the pseudo channels of an HBM channel share its command buses."""
     from recspeed.tb.checkers import jedec
 
@@ -150,9 +152,15 @@ def check_shared_buses(preset: MemoryPreset, results: Sequence[DramResult]) -> "
 @cache
 def fidelity_version(fidelity: Fidelity) -> str:
     """Release and a digest of the sources that decide the fidelity's answers."""
+    return sources_version(SOURCES[fidelity])
+
+
+@cache
+def sources_version(folders: tuple[str, ...] = ("models", "rtl", "tb")) -> str:
+    """Release and a digest of the sources in `folders`, or in files among them."""
     root = Path(__file__).resolve().parents[2]
     digest = hashlib.sha256()
-    for folder in SOURCES[fidelity]:
+    for folder in folders:
         paths = [root / folder, *sorted((root / folder).rglob("*"))]
         for path in paths:
             if path.suffix in SUFFIXES:

@@ -3,10 +3,8 @@
 import csv
 import hashlib
 import io
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -17,7 +15,7 @@ from recspeed.models.spec.register_map import Counter
 from recspeed.scripts.measurements.cluster_workload import LOOKUPS_PER_BAG, uniform_run
 from recspeed.scripts.measurements.fidelities import channel_bound, fidelity_version, run_channel
 from recspeed.scripts.measurements.memory_systems import chip_channels
-from recspeed.scripts.measurements.store import keep_outcome, load_outcome
+from recspeed.scripts.measurements.point import Point, digest_of
 from recspeed.scripts.options import Fidelity
 from recspeed.scripts.reports.attribution import limiter
 
@@ -38,7 +36,7 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Point:
+class ClusterPoint(Point):
     """One measurement to make: everything that its outcome depends on."""
 
     preset: MemoryPreset
@@ -63,7 +61,37 @@ class Point:
             "parameters": ClusterParameters().model_dump(mode="json"),
             "seed": self.seed,
         }
-        return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+        return digest_of(inputs)
+
+    @property
+    def build(self) -> str:
+        if self.fidelity is not Fidelity.RTL:
+            return ""
+        return f"cluster {self.preset.model_dump_json()}"
+
+    @property
+    def immediate(self) -> bool:
+        return self.fidelity is Fidelity.BOUND
+
+    @property
+    def title(self) -> str:
+        return f"{self.preset.name} {self.size} B {self.fidelity}"
+
+    def measure(self) -> "Outcome":
+        """Run the RTL or golden model, or count by the bound's formula."""
+        if self.fidelity is Fidelity.BOUND:
+            clocks, _ = channel_bound(self.preset, self.size, self.settings)
+            return Outcome(clocks * self.lookups, {}, "")
+        run = uniform_run(self.preset, self.size, self.lookups, self.settings, self.seed)
+        result = run_channel(self.fidelity, run, record_commands=False)
+        counters = {counter.name: int(value) for counter, value in result.counters.items()}
+        return Outcome(result.cycles, counters, result_digest(result))
+
+    def pack(self, outcome: "Outcome") -> dict:
+        return asdict(outcome)
+
+    def unpack(self, content: dict) -> "Outcome":
+        return Outcome(**content)
 
 
 @dataclass(frozen=True)
@@ -92,7 +120,7 @@ class Outcome:
 class Measured:
     """A point with its outcome, and the throughput that follows."""
 
-    point: Point
+    point: ClusterPoint
     outcome: Outcome
     bound_cycles: float
     bound_limiter: str
@@ -130,25 +158,17 @@ def plan(
     lookups: int,
     settings: ClusterSettings,
     seed: int,
-) -> list[Point]:
+) -> list[ClusterPoint]:
     """Every point, in the order of the CSV; a size that fits no burst is refused here."""
     for preset in presets:
         for size in sizes:
             uniform_run(preset, size, 1, settings, seed)
     return [
-        Point(preset, size, fidelity, lookups, settings, seed)
+        ClusterPoint(preset, size, fidelity, lookups, settings, seed)
         for preset in presets
         for size in sizes
         for fidelity in fidelities
     ]
-
-
-def measure(point: Point) -> Outcome:
-    """Run the RTL or golden model on `point`."""
-    run = uniform_run(point.preset, point.size, point.lookups, point.settings, point.seed)
-    result = run_channel(point.fidelity, run, record_commands=False)
-    counters = {counter.name: int(value) for counter, value in result.counters.items()}
-    return Outcome(result.cycles, counters, result_digest(result))
 
 
 def result_digest(result: ClusterResult) -> str:
@@ -159,56 +179,24 @@ def result_digest(result: ClusterResult) -> str:
     return digest.hexdigest()
 
 
-def cached(point: Point, folder: Path) -> Outcome | None:
-    """The outcome of an earlier run with the same inputs; a damaged file counts as none."""
-    outcome = load_outcome(point.key, folder)
-    try:
-        return Outcome(**outcome) if outcome is not None else None
-    except TypeError:
-        return None
-
-
-def keep(point: Point, outcome: Outcome, folder: Path) -> None:
-    """Keep an outcome for the next run."""
-    what = {
-        "memory": point.preset.name,
-        "embedding_bytes": point.size,
-        "engine": point.fidelity.value,
-    }
-    keep_outcome(point.key, what, asdict(outcome), folder)
-
-
-def measure_all(
-    points: Sequence[Point], folder: Path, done: Callable[[Point, bool], None]
-) -> list[Measured]:
-    """Every point's outcome, from the cache in `folder` or measured and kept there.
-
-    `done` is told each point and whether it was cached.
-    """
-    measured: list[Measured] = []
-    for point in points:
+def measured(points: Sequence[ClusterPoint], outcomes: Sequence[Outcome]) -> list[Measured]:
+    """Each point with its outcome and its bound."""
+    found = []
+    for point, outcome in zip(points, outcomes, strict=True):
         clocks, name = channel_bound(point.preset, point.size, point.settings)
-        outcome = cached(point, folder)
-        found = outcome is not None
-        if point.fidelity is Fidelity.BOUND:
-            outcome = Outcome(clocks * point.lookups, {}, "")
-        elif outcome is None:
-            outcome = measure(point)
-            keep(point, outcome, folder)
-        measured.append(Measured(point, outcome, clocks * point.lookups, name))
-        done(point, found)
-    return measured
+        found.append(Measured(point, outcome, clocks * point.lookups, name))
+    return found
 
 
-def disagreements(measured: Sequence[Measured]) -> list[str]:
+def disagreements(everything: Sequence[Measured]) -> list[str]:
     """Where RTL and golden model differ in any result bit, output clock or counter, in words."""
     golden = {
         (one.point.preset.name, one.point.size): one.outcome
-        for one in measured
+        for one in everything
         if one.point.fidelity is Fidelity.GOLDEN
     }
     faults: list[str] = []
-    for one in measured:
+    for one in everything:
         name, size = one.point.preset.name, one.point.size
         other = golden.get((name, size))
         if one.point.fidelity is not Fidelity.RTL or other is None or one.outcome == other:
@@ -221,12 +209,12 @@ def disagreements(measured: Sequence[Measured]) -> list[str]:
     return faults
 
 
-def csv_text(measured: Sequence[Measured]) -> str:
+def csv_text(everything: Sequence[Measured]) -> str:
     """`throughput.csv`; its columns are `COLUMNS`."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for one in measured:
+    for one in everything:
         point = one.point
         writer.writerow(
             (
