@@ -94,15 +94,7 @@ class DramPoint(Point):
         """
         if self.fidelity is Fidelity.BOUND:
             return DramOutcome(float(self.bound.clocks * self.requests), {}, 1.0, "")
-        runs = self.runs()
-        results = run_front_ends(self.fidelity, runs)
-        for check in checks_of(self, results):
-            if not check.legal:
-                raise UserError(
-                    f"{self.preset.name}, {self.size} B: JEDEC violation: {check.violations[0]}",
-                    CHECK_FAILED,
-                )
-        return outcome_of(runs, results)
+        return measure(self)
 
     def pack(self, outcome: "DramOutcome") -> dict:
         return asdict(outcome)
@@ -220,3 +212,22 @@ def checks_of(point: DramPoint, results: Sequence[DramResult]) -> "list[JedecRep
     if len(results) > 1:
         checks.append(check_shared_buses(point.preset, results))
     return checks
+
+
+def measure(point: DramPoint) -> DramOutcome:
+    """Run the RTL or golden model on `point` and replay its commands against JEDEC's rules.
+
+    Raises
+    ------
+    UserError
+        For a command that breaks a rule.
+    """
+    runs = point.runs()
+    results = run_front_ends(point.fidelity, runs)
+    for check in checks_of(point, results):
+        if not check.legal:
+            raise UserError(
+                f"{point.preset.name}, {point.size} B: JEDEC violation: {check.violations[0]}",
+                CHECK_FAILED,
+            )
+    return outcome_of(runs, results)

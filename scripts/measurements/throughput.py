@@ -82,10 +82,7 @@ class ClusterPoint(Point):
         if self.fidelity is Fidelity.BOUND:
             clocks, _ = channel_bound(self.preset, self.size, self.settings)
             return Outcome(clocks * self.lookups, {}, "")
-        run = uniform_run(self.preset, self.size, self.lookups, self.settings, self.seed)
-        result = run_channel(self.fidelity, run, record_commands=False)
-        counters = {counter.name: int(value) for counter, value in result.counters.items()}
-        return Outcome(result.cycles, counters, result_digest(result))
+        return measure(self)
 
     def pack(self, outcome: "Outcome") -> dict:
         return asdict(outcome)
@@ -169,6 +166,14 @@ def plan(
         for size in sizes
         for fidelity in fidelities
     ]
+
+
+def measure(point: ClusterPoint) -> Outcome:
+    """Run the RTL or golden model on `point`."""
+    run = uniform_run(point.preset, point.size, point.lookups, point.settings, point.seed)
+    result = run_channel(point.fidelity, run, record_commands=False)
+    counters = {counter.name: int(value) for counter, value in result.counters.items()}
+    return Outcome(result.cycles, counters, result_digest(result))
 
 
 def result_digest(result: ClusterResult) -> str:

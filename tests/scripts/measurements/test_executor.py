@@ -156,7 +156,7 @@ def test_a_dask_cluster_whose_worker_is_killed_ends_complete(tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (("--jobs", 0), "characterize: Invalid value for '--jobs': 0 is not in the range x>=1"),
+        (("--jobs", 0), "characterize: Invalid value for '--jobs': Input should be greater"),
         (("--jobs", "x"), "characterize: Invalid value for '--jobs'"),
         (("--scheduler", "local:0"), "--scheduler local:0: expected tcp://HOST:PORT or local:N"),
         (("--scheduler", "here"), "--scheduler here: expected tcp://HOST:PORT or local:N"),
