@@ -150,13 +150,10 @@ def test_another_sweep_never_continues_with_foreign_chunks() -> None:
             **more,
         )
 
-    assert performance_chunk.fingerprint(small()) == performance_chunk.fingerprint(small())
-    assert performance_chunk.fingerprint(small()) != performance_chunk.fingerprint(
-        small(training=True)
-    )
-    assert performance_chunk.fingerprint(small()) != performance_chunk.fingerprint(
-        small(schedule="causal")
-    )
+    fingerprint = performance_chunk.fingerprint
+    assert fingerprint(small()) == fingerprint(small())
+    assert fingerprint(small()) != fingerprint(small(training=True))
+    assert fingerprint(small()) != fingerprint(small(schedule="causal"))
 
 
 def test_damaged_chunks_are_computed_again(tmp_path: Path) -> None:
