@@ -61,7 +61,7 @@ def simulate_in_lock_step(
         logs.keep(users["logged"])
         stands_still = users["t"] - users["progress"] > limits
         for number in np.flatnonzero(stands_still & (users["finished"] == 0))[:1]:
-            raise standstill(users["progress"][number], users["t"][number])
+            raise standstill(int(users["progress"][number]), int(users["t"][number]))
     return [
         dram_result(run, records[number], users[number], logs, number, record_beats=record_beats)
         for number, run in enumerate(runs)

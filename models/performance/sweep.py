@@ -1,17 +1,14 @@
-"""Sweeps: one workload and system evaluated over a grid of parameters, in parallel and resumable.
+"""Sweeps: one workload and system evaluated over a grid of parameters, chunk by chunk.
 
 A sweep is a list of axes; every point of their product is one evaluation. The grid is cut in chunks
-of fixed size, so an interrupted sweep continues after the last chunk that was finished.
+of fixed size, each of which may be evaluated anywhere.
 """
 
 import itertools
 import math
 import re
-import signal
-from collections.abc import Callable, Generator, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from multiprocessing import get_context
 from typing import Any
 
 from pydantic import ValidationError
@@ -268,32 +265,3 @@ def evaluate_chunk(sweep: Sweep, chunk: int) -> list[list[float | str]]:
             ]
         )
     return rows
-
-
-def run(
-    sweep: Sweep, jobs: int, chunks: Iterable[int] | None = None
-) -> Generator[tuple[int, list[list[float | str]]], None, None]:
-    """Yield (chunk, rows) as they finish, in any order, from `jobs` processes.
-
-    `chunks` restricts the work, for a sweep that continues. With one job or one chunk the work
-    stays in this process.
-    """
-    sweep.check()
-    wanted = list(range(sweep.chunks) if chunks is None else chunks)
-    if jobs == 1 or len(wanted) <= 1:
-        for chunk in wanted:
-            yield chunk, evaluate_chunk(sweep, chunk)
-        return
-    workers = min(jobs, len(wanted))
-    # Ctrl-C reaches the whole process group: the parent stops, and the workers with it.
-    ignore = (signal.SIGINT, signal.SIG_IGN)
-    # Fresh processes: a fork would copy the threads of a progress bar in whatever state they are.
-    fresh = get_context("spawn")
-    pool = ProcessPoolExecutor(workers, fresh, signal.signal, ignore)
-    try:
-        futures = {pool.submit(evaluate_chunk, sweep, chunk): chunk for chunk in wanted}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    finally:
-        # Not `with`: its own shutdown would let everything that is queued run first.
-        pool.shutdown(wait=True, cancel_futures=True)

@@ -9,12 +9,11 @@ from rich.table import Table
 from recspeed.models.spec.cluster import ClusterSettings
 from recspeed.scripts.console import (
     CHECK_FAILED,
-    INTERRUPTED,
     UserError,
     out,
-    progress,
     whole_file,
 )
+from recspeed.scripts.measurements.run import measure_into
 from recspeed.scripts.measurements.system_figures import (
     bandwidth_csv,
     bandwidth_points,
@@ -25,13 +24,21 @@ from recspeed.scripts.measurements.system_figures import (
 )
 from recspeed.scripts.measurements.throughput import (
     Measured,
-    Point,
     csv_text,
     disagreements,
-    measure_all,
+    measured,
     plan,
 )
-from recspeed.scripts.options import OutstandingOption, SeedOption, engines, numbers, presets
+from recspeed.scripts.options import (
+    JobsOption,
+    OutstandingOption,
+    SchedulerOption,
+    SeedOption,
+    chosen_fidelities,
+    executor_of,
+    numbers,
+    presets,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -57,14 +64,16 @@ def characterize(
     sizes: Annotated[
         str, typer.Option("--bytes", help="Embedding sizes: A,B,C or FIRST:LAST:STEP.")
     ] = "32:256:32",
-    engine: Annotated[
-        str, typer.Option(help="Engines, comma-separated: rtl, golden, bound.")
+    fidelity: Annotated[
+        str, typer.Option("--engine", help="Engines, comma-separated: rtl, golden, bound.")
     ] = "rtl,golden,bound",
     lookups: Annotated[
         int, typer.Option(min=1, max=100_000_000, help="Lookups per point.")
     ] = 100_000,
     outstanding: OutstandingOption = 64,
     seed: SeedOption = 0,
+    jobs: JobsOption = None,
+    scheduler: SchedulerOption = None,
 ) -> None:
     """Pooling throughput of a memory channel per embedding size.
 
@@ -76,12 +85,13 @@ def characterize(
     """
     if memory is None and figure is None:
         raise UserError("characterize: --memory or --figure is missing, what to measure")
+    executor = executor_of(jobs, scheduler)
     figures = chosen_figures(figure) if figure is not None else ()
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder}: is a file; expected a folder for the results")
     how = (
         numbers(sizes, "--bytes"),
-        engines(engine),
+        chosen_fidelities(fidelity),
         lookups,
         ClusterSettings(outstanding=outstanding),
         seed,
@@ -89,51 +99,30 @@ def characterize(
     own = plan(presets(memory), *how) if memory is not None else []
     of_figure = bandwidth_points(*how) if 6 in figures else []
     points = list(dict.fromkeys([*own, *of_figure]))
-    measured, reused = _measure(points, folder)
-    by_point = {one.point: one for one in measured}
+    outcomes, reused = measure_into(folder, points, executor)
+    everything = measured(points, outcomes)
+    by_point = {each.point: each for each in everything}
     files = _write(
         [by_point[point] for point in own],
         [by_point[point] for point in of_figure],
         figures,
         folder,
     )
-    if measured:
-        out.print(_table(measured))
+    if everything:
+        out.print(_table(everything))
     out.print(
         f"{len(points)} points, {reused} of them kept from an earlier run; "
         f"{folder / files[0]}, {', '.join(files[1:])}",
         highlight=False,
         soft_wrap=True,
     )
-    if faults := disagreements(measured):
+    if faults := disagreements(everything):
         more = f"; and {len(faults) - 1} more points" if len(faults) > 1 else ""
         raise UserError(faults[0] + more, CHECK_FAILED)
 
 
-def _measure(points: list[Point], folder: Path) -> tuple[list[Measured], int]:
-    finished = 0
-    reused = 0
-    with progress() as bar:
-        task = bar.add_task("points", total=len(points))
-
-        def done(point: Point, found: bool) -> None:
-            nonlocal finished, reused
-            finished += 1
-            reused += found
-            name = f"{point.preset.name} {point.size} B {point.engine}"
-            bar.update(task, advance=1, description=name)
-
-        try:
-            return measure_all(points, folder, done), reused
-        except KeyboardInterrupt:
-            raise UserError(
-                f"interrupted; {finished} of {len(points)} points are kept in {folder}",
-                INTERRUPTED,
-            ) from None
-
-
 def _write(
-    measured: list[Measured], of_figure: list[Measured], figures: tuple[int, ...], folder: Path
+    own: list[Measured], of_figure: list[Measured], figures: tuple[int, ...], folder: Path
 ) -> list[str]:
     """Write every file and return their names."""
     # Matplotlib takes a second to import: not for --help.
@@ -145,9 +134,9 @@ def _write(
     texts: dict[str, str] = {}
     pictures: dict[str, bytes] = {}
     sections = []
-    if measured:
-        texts["throughput.csv"] = csv_text(measured)
-        pictures["throughput.png"] = throughput_png(measured)
+    if own:
+        texts["throughput.csv"] = csv_text(own)
+        pictures["throughput.png"] = throughput_png(own)
     if of_figure:
         systems = bandwidths(of_figure)
         texts["figure-06.csv"] = bandwidth_csv(systems)
@@ -157,9 +146,9 @@ def _write(
         texts["figure-07.csv"] = capacity_csv(capacities())
         pictures["figure-07.png"] = capacity_png(capacities())
         sections.append(capacity_section(capacities(), pictures["figure-07.png"]))
-    every = [*measured, *(one for one in of_figure if one not in measured)]
+    every = [*own, *(each for each in of_figure if each not in own)]
     texts["report.html"] = report_html(
-        measured, pictures.get("throughput.png"), sections=sections, every=every
+        own, pictures.get("throughput.png"), sections=sections, every=every
     )
     for name, text in texts.items():
         with whole_file(folder / name) as temporary:
@@ -186,7 +175,7 @@ def _table(measured: list[Measured]) -> Table:
         table.add_row(
             one.point.preset.name,
             str(one.point.size),
-            one.point.engine.value,
+            one.point.fidelity.value,
             f"{one.gb_per_s:.2f}",
             f"{one.gb_per_s_chip:.0f}",
             f"{one.fraction_of_pin:.1%}",

@@ -23,16 +23,27 @@ from recspeed.models.spec.collective import (
 from recspeed.models.spec.toml import describe
 from recspeed.models.topologies.comparison import Topology
 from recspeed.scripts.console import INTERRUPTED, UserError, out, progress, whole_file
+from recspeed.scripts.measurements.collective_point import CollectivePoint
 from recspeed.scripts.measurements.collective_runs import (
     Job,
     Result,
     equal_collective,
     error_free_cycles,
     make_job,
-    other_topologies,
     run_job,
 )
-from recspeed.scripts.options import Engine, SeedOption, engines, numbers
+from recspeed.scripts.measurements.executor import Executor, run_points
+from recspeed.scripts.measurements.point import Point
+from recspeed.scripts.measurements.store import Store
+from recspeed.scripts.options import (
+    Fidelity,
+    JobsOption,
+    SchedulerOption,
+    SeedOption,
+    chosen_fidelities,
+    executor_of,
+    numbers,
+)
 from recspeed.scripts.reports.collective_plot import (
     PAPER_LATENCY_NANOSECONDS,
     TOPOLOGIES,
@@ -149,7 +160,7 @@ def _show(results: Sequence[Result]) -> None:
         values = (
             str(one.chips),
             f"{one.bytes_per_chip:,}",
-            one.engine,
+            one.fidelity,
             f"{one.cycles:,}",
             f"{one.nanoseconds:,.1f}",
             share,
@@ -179,7 +190,7 @@ def _show_share(job: Job, result: Result, error_rate: float) -> None:
 def _compare(results: Sequence[Result]) -> None:
     """Direct links, ring, switch and the paper's model, for the largest number of chips."""
     most = max(one.chips for one in results)
-    kept = [one for one in results if one.chips == most and one.engine != Engine.BOUND]
+    kept = [one for one in results if one.chips == most and one.fidelity != Fidelity.BOUND]
     if not any(one.topology == Topology.DIRECT for one in kept):
         return
     table = Table(
@@ -203,42 +214,53 @@ def _compare(results: Sequence[Result]) -> None:
     out.print(table)
 
 
+def _in_order(points: Sequence[CollectivePoint], finished: dict[str, list[Result]]) -> list[Result]:
+    """The results of the points that are finished, in the order of the sweep."""
+    return [result for point in points for result in finished.get(point.key, [])]
+
+
 def _sweep(
     operation: Operation,
     wire: WireFormat,
     chip_counts: Sequence[int],
-    chosen: Sequence[Engine],
+    chosen: Sequence[Fidelity],
     latency: float,
     channels: int,
     seed: int,
     path: Path,
+    executor: Executor,
 ) -> None:
     """Every size per peer on every number of chips; JSON to `path`, the plot beside it."""
     plot = path.with_suffix(".png")
     if plot == path:
         raise UserError(f"--out {path}: the plot goes there; expected a name that ends in .json")
-    results: list[Result] = []
-    total = len(chip_counts) * len(SWEEP_BYTES)
-    finished = 0
+    points = [
+        CollectivePoint(
+            operation, wire, _parameters(chips, latency, channels), size, tuple(chosen), seed
+        )
+        for chips in chip_counts
+        for size in SWEEP_BYTES
+    ]
+    store = Store(path.with_name(f".{path.stem}-points"))
+    finished: dict[str, list[Result]] = {}
     try:
         with progress() as bar:
-            task = bar.add_task("sweep", total=total)
-            for chips in chip_counts:
-                parameters = _parameters(chips, latency, channels)
-                for size in SWEEP_BYTES:
-                    held = size if operation == Operation.ALL_GATHER else size * chips
-                    item = equal_collective(operation, chips, held, wire)
-                    job = make_job(parameters, item, held, seed=seed)
-                    results += run_job(job, chosen)[0] + other_topologies(job, size)
-                    finished += 1
-                    bar.advance(task)
+            task = bar.add_task("sweep", total=len(points))
+
+            def done(point: Point, outcome: list[Result], _kept: bool) -> None:
+                finished[point.key] = outcome
+                bar.update(task, advance=1, description=point.title)
+
+            run_points(points, store, executor, done)
     except KeyboardInterrupt:
-        if not results:
+        if not finished:
             raise
-        _write(path, results)
+        _write(path, _in_order(points, finished))
         raise UserError(
-            f"interrupted; {finished} of {total} points are in {path}", INTERRUPTED
+            f"interrupted; {len(finished)} of {len(points)} points are in {path}", INTERRUPTED
         ) from None
+    store.clear(points)
+    results = _in_order(points, finished)
     _write(path, results)
     with whole_file(plot) as temporary:
         temporary.write_bytes(collective_png(operation, results, latency))
@@ -288,7 +310,9 @@ def collective_command(
     skew: Annotated[
         int, typer.Option(min=0, max=1_000_000, help="Ranks start up to so many clocks late.")
     ] = 0,
-    engine: Annotated[str, typer.Option(help="Some of rtl, golden, bound.")] = "golden,bound",
+    fidelity: Annotated[
+        str, typer.Option("--engine", help="Some of rtl, golden, bound.")
+    ] = "golden,bound",
     seed: SeedOption = 0,
     dump: Annotated[
         Path | None, typer.Option(help="Folder for in_R.npy and out_R.npy of every rank, uint8.")
@@ -296,14 +320,17 @@ def collective_command(
     sweep: Annotated[
         bool, typer.Option("--sweep", help="64 B to 1 MB per peer on 2 to 16 chips, and a plot.")
     ] = False,
+    jobs: JobsOption = None,
+    scheduler: SchedulerOption = None,
 ) -> None:
     """Run a collective operation on chips that are linked pairwise, and report its clocks.
 
     With rtl and golden together, every clock, counter and byte must agree, or the exit code is 1.
     The result is an object, or a list of them when several engines are named.
     """
+    executor = executor_of(jobs, scheduler)
     operation, wire_format = Operation[op.name], WireFormat[wire.name]
-    chosen = engines(engine)
+    chosen = chosen_fidelities(fidelity)
     if sweep:
         if size is not None or per_peer is not None or dump is not None or error_rate or skew:
             raise UserError("--sweep: chooses sizes itself; expected no --bytes, --per-peer, "
@@ -311,7 +338,17 @@ def collective_command(
         counts = SWEEP_CHIPS if chips == "16" else numbers(chips, "--chips", MINIMUM_CHIPS)
         if len(set(counts)) != len(counts):
             raise UserError(f"--chips {chips}: a number is named twice")
-        _sweep(operation, wire_format, counts, chosen, latency, virtual_channels, seed, out_path)
+        _sweep(
+            operation,
+            wire_format,
+            counts,
+            chosen,
+            latency,
+            virtual_channels,
+            seed,
+            out_path,
+            executor,
+        )
         return
     if (
         not (chips.isascii() and chips.isdigit())
@@ -320,7 +357,7 @@ def collective_command(
         raise UserError(f"--chips {chips}: expected {MINIMUM_CHIPS} to {MAXIMUM_CHIPS}")
     if size is None and per_peer is None:
         raise UserError("--bytes: missing; expected the bytes that each chip holds, or --per-peer")
-    if dump is not None and chosen == [Engine.BOUND]:
+    if dump is not None and chosen == [Fidelity.BOUND]:
         raise UserError("--dump: the bound delivers nothing; expected --engine golden or rtl")
     parameters = _parameters(int(chips), latency, virtual_channels)
     if per_peer is not None:
@@ -341,6 +378,6 @@ def collective_command(
         _dump(dump, "out", outputs)
     _write(out_path, results)
     _show(results)
-    measured = [one for one in results if one.engine != Engine.BOUND]
+    measured = [one for one in results if one.fidelity != Fidelity.BOUND]
     if error_rate and measured:
         _show_share(job, measured[-1], error_rate)

@@ -13,7 +13,16 @@ from recspeed.scripts.measurements.dram_sweep_run import run_sweeps
 from recspeed.scripts.measurements.dram_sweeps import chosen_sweeps
 from recspeed.scripts.measurements.dram_workload import check_request
 from recspeed.scripts.measurements.fidelities import run_front_end, run_front_ends
-from recspeed.scripts.options import Engine, OutstandingOption, Refresh, SeedOption, presets
+from recspeed.scripts.options import (
+    Fidelity,
+    JobsOption,
+    OutstandingOption,
+    Refresh,
+    SchedulerOption,
+    SeedOption,
+    executor_of,
+    presets,
+)
 from recspeed.scripts.reports.command_log import write_command_log
 from recspeed.scripts.reports.dram_tables import gaps_table, sharing_table, throughput_table
 
@@ -79,11 +88,12 @@ def dram(
         ),
     ] = 0.0,
     seed: SeedOption = 0,
-    engine: Annotated[
-        Engine | None,
+    fidelity: Annotated[
+        Fidelity | None,
         typer.Option(
+            "--engine",
             help="rtl or golden, which are equal in every command and clock; rtl unless it is a "
-            "sweep."
+            "sweep.",
         ),
     ] = None,
     commands: Annotated[
@@ -102,6 +112,8 @@ def dram(
             "command buses that they share.",
         ),
     ] = 1,
+    jobs: JobsOption = None,
+    scheduler: SchedulerOption = None,
 ) -> None:
     """Drive one channel's DRAM front-end with uniformly random requests and check what it does.
 
@@ -118,9 +130,10 @@ def dram(
     made for; each sweep gives a CSV and two pictures, all together report.html. Finished points are
     kept in the folder, so an interrupted sweep goes on where it was.
     """
-    if engine is None:
-        engine = Engine.RTL if sweep is None else Engine.GOLDEN
-    if engine is Engine.BOUND:
+    executor = executor_of(jobs, scheduler)
+    if fidelity is None:
+        fidelity = Fidelity.RTL if sweep is None else Fidelity.GOLDEN
+    if fidelity is Fidelity.BOUND:
         raise UserError("--engine bound: a bound issues no commands; expected rtl or golden")
     for name, value in (("--writes", writes), ("--hit-rate", hit_rate)):
         if not 0 <= value <= 1:
@@ -155,7 +168,7 @@ def dram(
         base = DramPoint(
             first,
             size or SWEEP_BYTES,
-            engine,
+            fidelity,
             requests or SWEEP_REQUESTS,
             settings,
             writes=writes,
@@ -163,8 +176,11 @@ def dram(
             seed=seed,
             pseudo_channels=pseudo_channels,
         )
-        run_sweeps(chosen, None if memory is None else presets(memory), base, folder)
+        run_sweeps(chosen, None if memory is None else presets(memory), base, folder, executor)
         return
+    if jobs is not None or scheduler is not None:
+        option = "--jobs" if scheduler is None else "--scheduler"
+        raise UserError(f"{option}: one run is one process; expected it with --sweep alone")
     if folder is not None:
         raise UserError("--out: the folder of a sweep; expected --sweep, or --commands for a file")
     for name, value in (("--memory", memory), ("--bytes", size), ("--requests", requests)):
@@ -176,7 +192,7 @@ def dram(
     point = DramPoint(
         memory_preset(memory),
         size,
-        engine,
+        fidelity,
         requests,
         settings,
         writes=writes,
@@ -192,10 +208,10 @@ def _single(point: DramPoint, commands: Path | None) -> None:
     """One run: bandwidth, JEDEC report and command log."""
     runs = point.runs()
     with progress() as bar:
-        bar.add_task(f"{point.requests} requests of {point.size} B ({point.engine})", total=None)
-        results = run_front_ends(point.engine, runs)
+        bar.add_task(f"{point.requests} requests of {point.size} B ({point.fidelity})", total=None)
+        results = run_front_ends(point.fidelity, runs)
         checks = checks_of(point, results)
-        alone = [] if len(runs) == 1 else [run_front_end(Engine.GOLDEN, run) for run in runs]
+        alone = [] if len(runs) == 1 else [run_front_end(Fidelity.GOLDEN, run) for run in runs]
     logs = list(zip(_log_paths(commands, len(results)), results, strict=True)) if commands else []
     for path, result in logs:
         with whole_file(path) as temporary, temporary.open("w", encoding="ascii") as file:

@@ -21,7 +21,7 @@ from recspeed.scripts.measurements.cluster_workload import (
 )
 from recspeed.scripts.measurements.fidelities import run_channel
 from recspeed.scripts.options import (
-    Engine,
+    Fidelity,
     LookupPolicy,
     MemoryOption,
     OutputFormat,
@@ -46,7 +46,9 @@ def pool(
     trace_path: TraceOption,
     memory: MemoryOption,
     out_path: Annotated[Path, typer.Option("--out", help="Result file (.npz).")],
-    engine: Annotated[Engine, typer.Option(help="rtl or golden.")] = Engine.GOLDEN,
+    fidelity: Annotated[
+        Fidelity, typer.Option("--engine", help="rtl or golden.")
+    ] = Fidelity.GOLDEN,
     output: Annotated[
         OutputFormat, typer.Option(help="Format of the pooled vectors.")
     ] = OutputFormat.FP16,
@@ -66,7 +68,7 @@ def pool(
     The result holds `pooled` (batch, sum of dims), `cycles` and every performance counter. Where
     the trace carries no tables, memory holds a hash of the address and the seed.
     """
-    if engine is Engine.BOUND:
+    if fidelity is Fidelity.BOUND:
         raise UserError("--engine bound: a bound pools nothing; expected rtl or golden")
     if channels != 1 or clusters != 1:
         raise UserError(
@@ -81,8 +83,8 @@ def pool(
     except (UserError, ValueError) as error:
         raise UserError(f"{trace_path}: {error}") from None
     with progress() as bar:
-        bar.add_task(f"pooling {len(trace.indices)} lookups ({engine})", total=None)
-        result = run_channel(engine, run, record_commands=False)
+        bar.add_task(f"pooling {len(trace.indices)} lookups ({fidelity})", total=None)
+        result = run_channel(fidelity, run, record_commands=False)
     check_fatal(trace, result, str(trace_path))
     arrays: dict[str, np.ndarray] = {
         "pooled": pooled_array(trace, result, output.value),
@@ -93,13 +95,13 @@ def pool(
             arrays[counter.name.lower()] = np.array(value)
     with whole_file(out_path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, **arrays)  # pyright: ignore[reportArgumentType]: its stub takes the keys for options
-    out.print(_summary(run, result, engine, out_path))
+    out.print(_summary(run, result, fidelity, out_path))
 
 
-def _summary(run: ClusterRun, result: ClusterResult, engine: Engine, path: Path) -> Table:
+def _summary(run: ClusterRun, result: ClusterResult, fidelity: Fidelity, path: Path) -> Table:
     counters, preset = result.counters, run.preset
     microseconds = result.cycles / preset.clock_ghz / 1000
-    table = Table(title=f"{path}: pooled by {engine}", title_justify="left", show_header=False)
+    table = Table(title=f"{path}: pooled by {fidelity}", title_justify="left", show_header=False)
     table.add_row("bags", str(len(run.bag_lengths)))
     table.add_row("lookups", str(counters[Counter.LOOKUPS]))
     table.add_row("clamped, dropped", f"{counters[Counter.CLAMPED]}, {counters[Counter.DROPPED]}")

@@ -1,10 +1,6 @@
 """`recspeed regress`: the long comparison of RTL, golden model and JEDEC's rules."""
 
-import os
-import signal
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import active_children, get_context
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +8,13 @@ import typer
 from rich.table import Table
 
 from recspeed.scripts.console import CHECK_FAILED, UserError, out, progress, whole_file
-from recspeed.tb.regression.batch import batches, record_waves, run_batch
+from recspeed.scripts.measurements.executor import Executor, run_points
+from recspeed.scripts.measurements.point import Point
+from recspeed.scripts.measurements.regression_batch import RegressionBatch
+from recspeed.scripts.measurements.run import POINTS
+from recspeed.scripts.measurements.store import Store
+from recspeed.scripts.options import JobsOption, SchedulerOption, executor_of
+from recspeed.tb.regression.batch import batches, record_waves
 from recspeed.tb.regression.blocks import BLOCKS, regression_cases
 from recspeed.tb.regression.case import Case
 from recspeed.tb.regression.collective_cases import COLLECTIVE_RANDOM
@@ -38,53 +40,23 @@ def plan(block: str, random: int, mixes: int, collectives: int, seed: int) -> li
     return regression_cases(wanted, seed)
 
 
-class Worker:
-    """State of a worker process: it stops at once, with its simulator, and takes no more work."""
+def run_all(
+    cases: Sequence[Case], executor: Executor, store: Store, verdicts: list[Verdict]
+) -> None:
+    """Run `cases` in batches; `verdicts` grows as batches finish.
 
-    busy = False
-    stopped = False
+    What an interrupted run finished is kept in `store` until the same run comes to its end.
+    """
+    points = [RegressionBatch(tuple(batch)) for batch in batches(cases, BATCH)]
+    with progress() as bar:
+        task = bar.add_task("regression", total=len(cases))
 
-    @classmethod
-    def prepare(cls) -> None:
-        """Called once in each worker. Between batches nobody would catch what a signal raises."""
+        def done(_point: Point, outcome: list[Verdict], _kept: bool) -> None:
+            verdicts.extend(outcome)
+            bar.advance(task, len(outcome))
 
-        def stop(_number: int, _frame: object) -> None:
-            cls.stopped = True
-            if cls.busy:
-                raise KeyboardInterrupt
-
-        signal.signal(signal.SIGTERM, stop)
-        signal.signal(signal.SIGINT, stop)
-
-    @classmethod
-    def run(cls, batch: Sequence[Case]) -> list[Verdict]:
-        """Run a batch, or nothing when this worker was told to stop."""
-        if cls.stopped:
-            return []
-        try:
-            cls.busy = True
-            return run_batch(batch)
-        finally:
-            cls.busy = False
-
-
-def run_all(cases: Sequence[Case], jobs: int, verdicts: list[Verdict]) -> None:
-    """Run `cases` in `jobs` processes; `verdicts` grows as batches finish."""
-    work = batches(cases, BATCH)
-    spawn = get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, mp_context=spawn, initializer=Worker.prepare)
-    try:
-        with progress() as bar:
-            task = bar.add_task("regression", total=len(cases))
-            for future in as_completed([pool.submit(Worker.run, batch) for batch in work]):
-                verdicts += future.result()
-                bar.advance(task, len(future.result()))
-    except BaseException:
-        for worker in active_children():
-            worker.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        run_points(points, store, executor, done)
+    store.clear(points)
 
 
 def report(verdicts: Sequence[Verdict], planned: int, folder: Path) -> None:
@@ -120,7 +92,8 @@ def regress(
     collectives: Annotated[
         int, typer.Option(min=0, help="random mixes of collectives")
     ] = COLLECTIVE_RANDOM,
-    jobs: Annotated[int, typer.Option(min=1, help="processes")] = os.cpu_count() or 1,
+    jobs: JobsOption = None,
+    scheduler: SchedulerOption = None,
     seed: Annotated[int, typer.Option(min=0, help="first seed of the random runs")] = 0,
     waves: Annotated[bool, typer.Option(help="waveforms of the first failures")] = True,
     out_folder: Annotated[Path, typer.Option("--out", help="folder for the results")] = Path(
@@ -129,14 +102,16 @@ def regress(
 ) -> None:
     """Compare RTL and golden model bit for bit and clock for clock, and check every command.
 
-    Interrupted or terminated, it still reports what was finished. Exit code 1 if a run failed.
+    Interrupted or terminated, it still reports what was finished, and goes on there when it is
+    started again. Exit code 1 if a run failed.
     """
     if block not in (*BLOCKS, "all"):
         raise UserError(f"--block: unknown block '{block}': expected {', '.join(BLOCKS)} or all")
+    executor = executor_of(jobs, scheduler)
     cases = plan(block, random, mixes, collectives, seed)
     verdicts: list[Verdict] = []
     try:
-        run_all(cases, jobs, verdicts)
+        run_all(cases, executor, Store(out_folder / POINTS), verdicts)
     finally:
         report(verdicts, len(cases), out_folder)
     failed = [verdict for verdict in verdicts if not verdict.passed]

@@ -19,6 +19,7 @@ from recspeed.models.spec.system import SCHEDULES, System
 from recspeed.models.spec.workload import Workload
 from recspeed.models.traces.trace import load_trace
 from recspeed.scripts.console import UserError, out, whole_file
+from recspeed.scripts.options import JobsOption, SchedulerOption, executor_of
 
 ENGINES = ("model",)
 """Engines that exist; design: `model` needs no RTL."""
@@ -170,7 +171,8 @@ def register(app: typer.Typer) -> None:
             list[str] | None,
             typer.Option(help=f"NAME=START:STOP[:POINTS]; {', '.join(sweeps.PARAMETERS)}."),
         ] = None,
-        jobs: Annotated[int, typer.Option(min=1, help="Processes of a sweep.")] = 2,
+        jobs: JobsOption = None,
+        scheduler: SchedulerOption = None,
         seed: Annotated[
             int, typer.Option(help="Taken for uniformity; the model has no chance.")
         ] = 0,
@@ -180,6 +182,7 @@ def register(app: typer.Typer) -> None:
     ) -> None:
         """Time per phase, throughput and utilisation of a workload on a system."""
         del seed, listed
+        executor = executor_of(jobs, scheduler)
         if engine not in ENGINES:
             raise UserError(
                 f"--engine {engine}: does not exist here; there is {', '.join(ENGINES)}"
@@ -204,7 +207,7 @@ def register(app: typer.Typer) -> None:
                 training=training,
                 assumptions=assumptions,
             )
-            run_sweep(points, jobs, out_path or Path("build/out/sweep"))
+            run_sweep(points, executor, out_path or Path("build/out/sweep"))
             return
         result = evaluate(
             chosen,

@@ -10,7 +10,7 @@ from recspeed.scripts.measurements.collective_runs import (
     make_job,
     run_job,
 )
-from recspeed.scripts.options import Engine
+from recspeed.scripts.options import Fidelity
 
 CHIPS = (2, 4, 6, 8, 16)
 LARGE_PEER_BYTES = 65536
@@ -24,7 +24,7 @@ ERROR_FLITS = 30_000
 def _golden(operation: Operation, chips: int, held: int) -> Result:
     parameters = CollectiveParameters(chips=chips)
     item = equal_collective(operation, chips, held, WireFormat.FP16)
-    return run_job(make_job(parameters, item, held, seed=0), [Engine.GOLDEN])[0][0]
+    return run_job(make_job(parameters, item, held, seed=0), [Fidelity.GOLDEN])[0][0]
 
 
 def latency_table() -> Table:
@@ -78,7 +78,7 @@ def error_table() -> Table:
         flits = ERROR_FLITS * max(1, 12 // (chips * (chips - 1)))
         item = equal_collective(Operation.ALL_GATHER, chips, 64 * flits, WireFormat.FP16)
         job = make_job(parameters, item, 64 * flits, seed=0, error_rate=ERROR_RATE)
-        one = run_job(job, [Engine.GOLDEN])[0][0]
+        one = run_job(job, [Fidelity.GOLDEN])[0][0]
         table.add_row(
             str(chips),
             f"{parameters.link.replay_clocks:,}",

@@ -26,7 +26,7 @@ from recspeed.models.spec.collective import CollectiveParameters, EngineError, O
 from recspeed.models.spec.link import lines_of
 from recspeed.models.topologies.comparison import Topology, bound_nanoseconds, golden_nanoseconds
 from recspeed.scripts.console import CHECK_FAILED, UserError
-from recspeed.scripts.options import Engine
+from recspeed.scripts.options import Fidelity
 from recspeed.tb.collective.compare import compare_outcomes
 from recspeed.tb.collective.mixes import random_mask
 from recspeed.tb.collective.simulation import simulate_collectives
@@ -54,7 +54,7 @@ class Result:
     chips: int
     bytes_per_chip: int
     wire: str
-    engine: str
+    fidelity: str
     clock_ghz: float
     cycles: int
     nanoseconds: float
@@ -68,8 +68,9 @@ class Result:
     topology: str = Topology.DIRECT.value
 
     def keys(self) -> dict[str, object]:
-        """As written to JSON."""
-        return asdict(self)
+        """As written to JSON, where the fidelity is called engine as on the command line."""
+        fields = asdict(self)
+        return {("engine" if name == "fidelity" else name): fields[name] for name in fields}
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +161,7 @@ def equal_collective(
 
 def _result(
     job: Job,
-    engine: Engine,
+    fidelity: Fidelity,
     cycles: int,
     counters: Sequence[int],
     outputs: Sequence[NDArray[np.uint8]] | None,
@@ -170,7 +171,7 @@ def _result(
         digest = hashlib.sha256(b"".join(output.tobytes() for output in outputs)).hexdigest()
     clock = job.parameters.clock_gigahertz
     bound = bound_clocks(job.item, job.parameters.link)
-    result = _timed(job, engine, cycles, cycles / clock, bound)
+    result = _timed(job, fidelity, cycles, cycles / clock, bound)
     return replace(
         result,
         flits_sent=counters[0],
@@ -180,7 +181,7 @@ def _result(
     )
 
 
-def _timed(job: Job, engine: Engine, cycles: int, nanoseconds: float, bound: int) -> Result:
+def _timed(job: Job, fidelity: Fidelity, cycles: int, nanoseconds: float, bound: int) -> Result:
     """A result of which the time is known and nothing else."""
     parameters, operation = job.parameters, job.item.operation
     chips = parameters.chips
@@ -191,7 +192,7 @@ def _timed(job: Job, engine: Engine, cycles: int, nanoseconds: float, bound: int
         chips=chips,
         bytes_per_chip=job.bytes_per_chip,
         wire=job.item.wire.name.lower(),
-        engine=engine.value,
+        fidelity=fidelity.value,
         clock_ghz=round(parameters.clock_gigahertz, 6),
         cycles=cycles,
         nanoseconds=round(nanoseconds, 3),
@@ -214,7 +215,7 @@ def other_topologies(job: Job, slice_bytes: int) -> list[Result]:
             continue
         time = golden_nanoseconds(topology, job.item, job.parameters)
         least = bound_nanoseconds(topology, job.item.operation, slice_bytes, job.parameters)
-        result = _timed(job, Engine.GOLDEN, ceil(time * clock), time, ceil(least * clock))
+        result = _timed(job, Fidelity.GOLDEN, ceil(time * clock), time, ceil(least * clock))
         results.append(replace(result, topology=topology.value))
     return results
 
@@ -281,7 +282,7 @@ def error_free_cycles(job: Job) -> int:
 
 
 def run_job(
-    job: Job, engines: Sequence[Engine]
+    job: Job, fidelities: Sequence[Fidelity]
 ) -> tuple[list[Result], list[NDArray[np.uint8]] | None]:
     """Run a collective at the given fidelities; results, and the outputs of the last that has any.
 
@@ -293,14 +294,14 @@ def run_job(
     layout = lay_out([job.item])
     run = CollectiveRun(job.parameters.link, layout.descriptors, faults=job.faults, limit=job.limit)
     results: list[Result] = []
-    found: dict[Engine, tuple[CollectiveOutcome, Outputs]] = {}
+    found: dict[Fidelity, tuple[CollectiveOutcome, Outputs]] = {}
     outputs: list[NDArray[np.uint8]] | None = None
-    for engine in engines:
-        if engine == Engine.BOUND:
+    for fidelity in fidelities:
+        if fidelity == Fidelity.BOUND:
             bound = bound_clocks(job.item, job.parameters.link)
-            results.append(_result(job, engine, bound, (0, 0, 0), None))
+            results.append(_result(job, fidelity, bound, (0, 0, 0), None))
             continue
-        if engine == Engine.GOLDEN:
+        if fidelity == Fidelity.GOLDEN:
             outcome, outputs = run_golden(job, run)
         else:
             try:
@@ -310,8 +311,8 @@ def run_job(
             outputs = layout.extract(images)[0]
             if outcome.violations:
                 raise UserError(f"RTL: {outcome.violations[0]}", CHECK_FAILED)
-        results.append(_result(job, engine, _cycles(outcome), _totals(outcome), outputs))
-        found[engine] = outcome, outputs
+        results.append(_result(job, fidelity, _cycles(outcome), _totals(outcome), outputs))
+        found[fidelity] = outcome, outputs
     if len(found) == 2:
-        verify(*found[Engine.RTL], *found[Engine.GOLDEN])
+        verify(*found[Fidelity.RTL], *found[Fidelity.GOLDEN])
     return results, outputs

@@ -1,10 +1,8 @@
 """Measurements of a DRAM front-end alone: one point, its outcome, and points that are kept."""
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,11 +18,11 @@ from recspeed.scripts.measurements.dram_workload import QUEUE_DEPTH, random_run,
 from recspeed.scripts.measurements.fidelities import (
     check_commands,
     check_shared_buses,
-    engine_version,
+    fidelity_version,
     run_front_ends,
 )
-from recspeed.scripts.measurements.store import keep_outcome, load_outcome
-from recspeed.scripts.options import Engine, Refresh
+from recspeed.scripts.measurements.point import Point, digest_of
+from recspeed.scripts.options import Fidelity, Refresh
 from recspeed.scripts.reports.attribution import limiter
 
 if TYPE_CHECKING:
@@ -35,13 +33,13 @@ WRITES = (CommandCode.WR, CommandCode.WRA)
 
 
 @dataclass(frozen=True)
-class DramPoint:
+class DramPoint(Point):
     """One measurement to make: everything that its outcome depends on."""
 
     preset: MemoryPreset
     size: int
     """Bytes of each request."""
-    engine: Engine
+    fidelity: Fidelity
     requests: int
     settings: FrontEndSettings
     writes: float = 0.0
@@ -53,13 +51,13 @@ class DramPoint:
 
     @property
     def key(self) -> str:
-        """A digest of every input, the engine's sources included."""
+        """A digest of every input, the fidelity's sources included."""
         inputs = {
             "kind": "front-end",
             "preset": self.preset.model_dump(mode="json"),
             "size": self.size,
-            "engine": self.engine.value,
-            "version": engine_version(self.engine),
+            "engine": self.fidelity.value,
+            "version": fidelity_version(self.fidelity),
             "requests": self.requests,
             "settings": self.settings.model_dump(mode="json"),
             "writes": self.writes,
@@ -68,7 +66,41 @@ class DramPoint:
             "seed": self.seed,
             "pseudo_channels": self.pseudo_channels,
         }
-        return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+        return digest_of(inputs)
+
+    @property
+    def build(self) -> str:
+        if self.fidelity is not Fidelity.RTL:
+            return ""
+        return (
+            f"front-end {self.pseudo_channels} {self.queue_depth} {self.preset.model_dump_json()}"
+        )
+
+    @property
+    def immediate(self) -> bool:
+        return self.fidelity is Fidelity.BOUND
+
+    @property
+    def title(self) -> str:
+        return f"{self.preset.name} {self.size} B {self.fidelity}"
+
+    def measure(self) -> "DramOutcome":
+        """Run the RTL or golden model and replay its commands against JEDEC's rules.
+
+        Raises
+        ------
+        UserError
+            For a command that breaks a rule.
+        """
+        if self.fidelity is Fidelity.BOUND:
+            return DramOutcome(float(self.bound.clocks * self.requests), {}, 1.0, "")
+        return measure(self)
+
+    def pack(self, outcome: "DramOutcome") -> dict:
+        return asdict(outcome)
+
+    def unpack(self, content: dict) -> "DramOutcome":
+        return DramOutcome(**content)
 
     @property
     def refresh(self) -> Refresh:
@@ -146,7 +178,7 @@ class DramMeasured:
 
     @property
     def limiter(self) -> str:
-        if self.point.engine is Engine.BOUND:
+        if self.point.fidelity is Fidelity.BOUND:
             return self.point.bound.limiter
         return limiter(self.counters, self.point.preset)
 
@@ -191,7 +223,7 @@ def measure(point: DramPoint) -> DramOutcome:
         For a command that breaks a rule.
     """
     runs = point.runs()
-    results = run_front_ends(point.engine, runs)
+    results = run_front_ends(point.fidelity, runs)
     for check in checks_of(point, results):
         if not check.legal:
             raise UserError(
@@ -199,20 +231,3 @@ def measure(point: DramPoint) -> DramOutcome:
                 CHECK_FAILED,
             )
     return outcome_of(runs, results)
-
-
-def measured(point: DramPoint, folder: Path) -> tuple[DramMeasured, bool]:
-    """The point's outcome, and whether it was kept in `folder`; if not, it is from now on."""
-    if point.engine is Engine.BOUND:
-        cycles = float(point.bound.clocks * point.requests)
-        return DramMeasured(point, DramOutcome(cycles, {}, 1.0, "")), False
-    kept = load_outcome(point.key, folder)
-    if kept is not None:
-        try:
-            return DramMeasured(point, DramOutcome(**kept)), True
-        except TypeError:
-            pass
-    outcome = measure(point)
-    what = {"memory": point.preset.name, "bytes": point.size, "engine": point.engine.value}
-    keep_outcome(point.key, what, asdict(outcome), folder)
-    return DramMeasured(point, outcome), False

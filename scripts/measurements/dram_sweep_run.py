@@ -6,10 +6,12 @@ from pathlib import Path
 from rich.table import Table
 
 from recspeed.models.spec.memory import MemoryPreset, memory_preset
-from recspeed.scripts.console import INTERRUPTED, UserError, out, progress, whole_file
-from recspeed.scripts.measurements.dram_points import DramMeasured, DramPoint, measured
+from recspeed.scripts.console import UserError, out, whole_file
+from recspeed.scripts.measurements.dram_points import DramMeasured, DramPoint
 from recspeed.scripts.measurements.dram_sweeps import BOUND_GOAL, Case, Sweep, plan
-from recspeed.scripts.options import Engine
+from recspeed.scripts.measurements.executor import Executor
+from recspeed.scripts.measurements.run import measure_into
+from recspeed.scripts.options import Fidelity
 from recspeed.scripts.reports.attribution import CAUSE_MEANINGS, CAUSE_NAMES
 from recspeed.scripts.reports.dram_refresh_table import FIRST, MOST, refresh_cells
 from recspeed.scripts.reports.dram_sweep_csv import csv_text
@@ -39,7 +41,11 @@ REFRESH_TEXT = (
 
 
 def run_sweeps(
-    sweeps: Sequence[Sweep], presets: Sequence[MemoryPreset] | None, base: DramPoint, folder: Path
+    sweeps: Sequence[Sweep],
+    presets: Sequence[MemoryPreset] | None,
+    base: DramPoint,
+    folder: Path,
+    executor: Executor,
 ) -> None:
     """Measure `sweeps` on `presets` (None: those that each sweep is made for) into `folder`.
 
@@ -54,7 +60,7 @@ def run_sweeps(
         (sweep, plan(sweep, presets or [memory_preset(name) for name in sweep.presets], base))
         for sweep in sweeps
     ]
-    results, reused = _measure(plans, folder)
+    results, reused = _measure(plans, folder, executor)
     _write(results, base, folder)
     for sweep, points in results:
         if sweep.name in ("sizes", "refresh"):
@@ -72,28 +78,15 @@ def run_sweeps(
 
 
 def _measure(
-    plans: list[tuple[Sweep, list[Case]]], folder: Path
+    plans: list[tuple[Sweep, list[Case]]], folder: Path, executor: Executor
 ) -> tuple[list[tuple[Sweep, Results]], int]:
-    total = sum(len(cases) for _, cases in plans)
-    finished = reused = 0
-    results: list[tuple[Sweep, Results]] = []
-    with progress() as bar:
-        task = bar.add_task("points", total=total)
-        try:
-            for sweep, cases in plans:
-                points: Results = []
-                for case in cases:
-                    bar.update(task, description=f"{sweep.name}: {case.point.preset.name}")
-                    one, found = measured(case.point, folder)
-                    points.append((case, one))
-                    finished += 1
-                    reused += found
-                    bar.update(task, advance=1)
-                results.append((sweep, points))
-        except KeyboardInterrupt:
-            raise UserError(
-                f"interrupted; {finished} of {total} points are kept in {folder}", INTERRUPTED
-            ) from None
+    points = [case.point for _, cases in plans for case in cases]
+    outcomes, reused = measure_into(folder, points, executor)
+    each = iter(outcomes)
+    results = [
+        (sweep, [(case, DramMeasured(case.point, next(each))) for case in cases])
+        for sweep, cases in plans
+    ]
     return results, reused
 
 
@@ -116,7 +109,9 @@ def _write(results: list[tuple[Sweep, Results]], base: DramPoint, folder: Path) 
         for name, picture in zip(("", "_clocks"), pictures, strict=True):
             with whole_file(folder / f"{sweep.name}{name}.png") as temporary:
                 temporary.write_bytes(picture)
-    engine = "RTL" if base.engine is Engine.RTL else "golden model, equal to the RTL clock by clock"
+    fidelity = (
+        "RTL" if base.fidelity is Fidelity.RTL else "golden model, equal to the RTL clock by clock"
+    )
     notes = [
         ("figures", "% of the pin rate; behind a slash the goal, where there is one"),
         (
@@ -129,7 +124,7 @@ def _write(results: list[tuple[Sweep, Results]], base: DramPoint, folder: Path) 
     ]
     lead = (
         f"One channel (HBM: pseudo channel), {base.requests:,} requests of uniformly random rows "
-        f"per point, seed {base.seed}; {engine}. Every command log was replayed against JEDEC's "
+        f"per point, seed {base.seed}; {fidelity}. Every command log was replayed against JEDEC's "
         "rules without a violation."
     )
     with whole_file(folder / "report.html") as temporary:

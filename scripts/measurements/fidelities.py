@@ -1,8 +1,10 @@
-"""The one place where the command line calls an engine: RTL, golden model or bound.
+"""The one place where the command line asks a fidelity: RTL, golden model or bound.
 
-Engines are imported when they are called: what an engine needs (a simulator, a compiler) is not
-needed for `--help`.
+Fidelities are imported when they are asked: what one needs (a simulator, a compiler) is not needed
+for `--help`.
 """
+
+from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
@@ -11,17 +13,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from recspeed.models.runs.cluster import ClusterResult, ClusterRun
-from recspeed.models.runs.dram import DramResult, DramRun
-from recspeed.models.spec.cluster import ClusterSettings
-from recspeed.models.spec.front_end import FrontEndSettings
-from recspeed.models.spec.memory import MemoryPreset
 from recspeed.scripts.console import CHECK_FAILED, UserError
-from recspeed.scripts.options import Engine
+from recspeed.scripts.options import Fidelity
 
 if TYPE_CHECKING:
+    import numpy as np
+
+    from recspeed.models.runs.cluster import ClusterResult, ClusterRun
+    from recspeed.models.runs.dram import DramResult, DramRun
+    from recspeed.models.spec.cluster import ClusterSettings
+    from recspeed.models.spec.front_end import FrontEndSettings
+    from recspeed.models.spec.memory import MemoryPreset
     from recspeed.tb.checkers.jedec import JedecReport
 
 WORKLOADS = (
@@ -30,16 +32,18 @@ WORKLOADS = (
     "models/bounds/visits.py",
 )
 SOURCES = {
-    Engine.RTL: ("models/spec", "models/presets", "rtl", "tb", *WORKLOADS),
-    Engine.GOLDEN: ("models", *WORKLOADS),
-    Engine.BOUND: ("models",),
+    Fidelity.RTL: ("models/spec", "models/presets", "rtl", "tb", *WORKLOADS),
+    Fidelity.GOLDEN: ("models", *WORKLOADS),
+    Fidelity.BOUND: ("models",),
 }
-"""Folders and files that decide what an engine answers."""
+"""Folders and files that decide what a fidelity answers."""
 
 SUFFIXES = frozenset({".py", ".toml", ".sv", ".cpp", ".h", ".vlt"})
 
 
-def run_channel(engine: Engine, run: ClusterRun, *, record_commands: bool = True) -> ClusterResult:
+def run_channel(
+    fidelity: Fidelity, run: ClusterRun, *, record_commands: bool = True
+) -> ClusterResult:
     """Execute `run` on RTL or golden model.
 
     Raises
@@ -47,7 +51,7 @@ def run_channel(engine: Engine, run: ClusterRun, *, record_commands: bool = True
     UserError
         For a run that cannot end, and for a simulation that failed.
     """
-    if engine is Engine.RTL:
+    if fidelity is Fidelity.RTL:
         from recspeed.tb.cluster.simulation import simulate_clusters
         from recspeed.tb.simulator.simulation import ChannelError
         from recspeed.tb.simulator.toolchain import ToolchainError
@@ -56,17 +60,17 @@ def run_channel(engine: Engine, run: ClusterRun, *, record_commands: bool = True
             return simulate_clusters([run], record_commands=record_commands)[0]
         except (ChannelError, ToolchainError) as error:
             raise UserError(f"rtl on {run.preset.name}: {error}", CHECK_FAILED) from error
-    if engine is Engine.GOLDEN:
+    if fidelity is Fidelity.GOLDEN:
         from recspeed.models.cluster.simulation import EndlessRunError, simulate_cluster
 
         try:
             return simulate_cluster(run, record_commands=record_commands)
         except EndlessRunError as error:
             raise UserError(f"golden on {run.preset.name}: {error}", CHECK_FAILED) from error
-    raise ValueError(f"{engine} executes no run")
+    raise ValueError(f"{fidelity} executes no run")
 
 
-def run_front_ends(engine: Engine, runs: Sequence[DramRun]) -> tuple[DramResult, ...]:
+def run_front_ends(fidelity: Fidelity, runs: Sequence[DramRun]) -> tuple[DramResult, ...]:
     """Execute one run, or those of both pseudo channels of an HBM channel, on RTL or golden model.
 
     The golden model's results hold no beats.
@@ -77,7 +81,7 @@ def run_front_ends(engine: Engine, runs: Sequence[DramRun]) -> tuple[DramResult,
         For a run that cannot end, and for a simulation that failed.
     """
     name = runs[0].preset.name
-    if engine is Engine.RTL:
+    if fidelity is Fidelity.RTL:
         from recspeed.tb.dram.simulation import (
             simulate_front_ends,
             simulate_hbm_channels,
@@ -91,7 +95,7 @@ def run_front_ends(engine: Engine, runs: Sequence[DramRun]) -> tuple[DramResult,
             return simulate_hbm_channels([(runs[0], runs[1])])[0]
         except (ChannelError, ToolchainError) as error:
             raise UserError(f"rtl on {name}: {error}", CHECK_FAILED) from error
-    if engine is Engine.GOLDEN:
+    if fidelity is Fidelity.GOLDEN:
         from recspeed.models.dram.hbm_channel import simulate_hbm_channel
         from recspeed.models.dram.simulation import simulate_dram
         from recspeed.models.lib.endless_run import EndlessRunError
@@ -102,12 +106,12 @@ def run_front_ends(engine: Engine, runs: Sequence[DramRun]) -> tuple[DramResult,
             return simulate_hbm_channel((runs[0], runs[1]), record_beats=False)
         except EndlessRunError as error:
             raise UserError(f"golden on {name}: {error}", CHECK_FAILED) from error
-    raise ValueError(f"{engine} executes no run")
+    raise ValueError(f"{fidelity} executes no run")
 
 
-def run_front_end(engine: Engine, run: DramRun) -> DramResult:
+def run_front_end(fidelity: Fidelity, run: DramRun) -> DramResult:
     """The same for a front-end alone."""
-    return run_front_ends(engine, (run,))[0]
+    return run_front_ends(fidelity, (run,))[0]
 
 
 def channel_bound(preset: MemoryPreset, size: int, settings: ClusterSettings) -> tuple[float, str]:
@@ -129,7 +133,7 @@ def channel_bound(preset: MemoryPreset, size: int, settings: ClusterSettings) ->
 
 def check_commands(
     preset: MemoryPreset, commands: np.ndarray, settings: FrontEndSettings
-) -> "JedecReport":
+) -> JedecReport:
     """Replay a command log against JEDEC's rules of `preset`."""
     from recspeed.tb.checkers import jedec
 
@@ -138,7 +142,7 @@ def check_commands(
     )
 
 
-def check_shared_buses(preset: MemoryPreset, results: Sequence[DramResult]) -> "JedecReport":
+def check_shared_buses(preset: MemoryPreset, results: Sequence[DramResult]) -> JedecReport:
     """Check that the pseudo channels of an HBM channel share its command buses."""
     from recspeed.tb.checkers import jedec
 
@@ -146,11 +150,17 @@ def check_shared_buses(preset: MemoryPreset, results: Sequence[DramResult]) -> "
 
 
 @cache
-def engine_version(engine: Engine) -> str:
-    """Release and a digest of the sources that decide the engine's answers."""
+def fidelity_version(fidelity: Fidelity) -> str:
+    """Release and a digest of the sources that decide the fidelity's answers."""
+    return sources_version(SOURCES[fidelity])
+
+
+@cache
+def sources_version(folders: tuple[str, ...] = ("models", "rtl", "tb")) -> str:
+    """Release and a digest of the sources in `folders`, or in files among them."""
     root = Path(__file__).resolve().parents[2]
     digest = hashlib.sha256()
-    for folder in SOURCES[engine]:
+    for folder in folders:
         paths = [root / folder, *sorted((root / folder).rglob("*"))]
         for path in paths:
             if path.suffix in SUFFIXES:

@@ -83,7 +83,7 @@ def bandwidth_csv(figure: Bandwidths) -> str:
                     system.preset.name,
                     system.channels,
                     one.point.size,
-                    one.point.engine.value,
+                    one.point.fidelity.value,
                     one.point.lookups,
                     ceil(one.outcome.cycles),
                     f"{one.gb_per_s:.4f}",

@@ -1,12 +1,10 @@
-"""Throughput of a memory channel per embedding size and engine: points, their cache, their CSV."""
+"""Throughput of a memory channel per embedding size: points, what they measure, their CSV."""
 
 import csv
 import hashlib
 import io
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -15,10 +13,10 @@ from recspeed.models.spec.cluster import ClusterParameters, ClusterSettings
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.register_map import Counter
 from recspeed.scripts.measurements.cluster_workload import LOOKUPS_PER_BAG, uniform_run
-from recspeed.scripts.measurements.fidelities import channel_bound, engine_version, run_channel
+from recspeed.scripts.measurements.fidelities import channel_bound, fidelity_version, run_channel
 from recspeed.scripts.measurements.memory_systems import chip_channels
-from recspeed.scripts.measurements.store import keep_outcome, load_outcome
-from recspeed.scripts.options import Engine
+from recspeed.scripts.measurements.point import Point, digest_of
+from recspeed.scripts.options import Fidelity
 from recspeed.scripts.reports.attribution import limiter
 
 COLUMNS = (
@@ -38,32 +36,59 @@ COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Point:
+class ClusterPoint(Point):
     """One measurement to make: everything that its outcome depends on."""
 
     preset: MemoryPreset
     size: int
     """Embedding bytes."""
-    engine: Engine
+    fidelity: Fidelity
     lookups: int
     settings: ClusterSettings
     seed: int
 
     @property
     def key(self) -> str:
-        """A digest of every input, the engine's sources included."""
+        """A digest of every input, the fidelity's sources included."""
         inputs = {
             "preset": self.preset.model_dump(mode="json"),
             "size": self.size,
-            "engine": self.engine.value,
-            "version": engine_version(self.engine),
+            "engine": self.fidelity.value,
+            "version": fidelity_version(self.fidelity),
             "lookups": self.lookups,
             "lookups_per_bag": LOOKUPS_PER_BAG,
             "settings": self.settings.model_dump(mode="json"),
             "parameters": ClusterParameters().model_dump(mode="json"),
             "seed": self.seed,
         }
-        return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+        return digest_of(inputs)
+
+    @property
+    def build(self) -> str:
+        if self.fidelity is not Fidelity.RTL:
+            return ""
+        return f"cluster {self.preset.model_dump_json()}"
+
+    @property
+    def immediate(self) -> bool:
+        return self.fidelity is Fidelity.BOUND
+
+    @property
+    def title(self) -> str:
+        return f"{self.preset.name} {self.size} B {self.fidelity}"
+
+    def measure(self) -> "Outcome":
+        """Run the RTL or golden model, or count by the bound's formula."""
+        if self.fidelity is Fidelity.BOUND:
+            clocks, _ = channel_bound(self.preset, self.size, self.settings)
+            return Outcome(clocks * self.lookups, {}, "")
+        return measure(self)
+
+    def pack(self, outcome: "Outcome") -> dict:
+        return asdict(outcome)
+
+    def unpack(self, content: dict) -> "Outcome":
+        return Outcome(**content)
 
 
 @dataclass(frozen=True)
@@ -92,7 +117,7 @@ class Outcome:
 class Measured:
     """A point with its outcome, and the throughput that follows."""
 
-    point: Point
+    point: ClusterPoint
     outcome: Outcome
     bound_cycles: float
     bound_limiter: str
@@ -100,7 +125,7 @@ class Measured:
     @property
     def limiter(self) -> str:
         """What held it back; of a bound, its largest term."""
-        if self.point.engine is Engine.BOUND:
+        if self.point.fidelity is Fidelity.BOUND:
             return self.bound_limiter
         return limiter(self.outcome.by_counter(), self.point.preset)
 
@@ -126,27 +151,27 @@ class Measured:
 def plan(
     presets: Sequence[MemoryPreset],
     sizes: Sequence[int],
-    engines: Sequence[Engine],
+    fidelities: Sequence[Fidelity],
     lookups: int,
     settings: ClusterSettings,
     seed: int,
-) -> list[Point]:
+) -> list[ClusterPoint]:
     """Every point, in the order of the CSV; a size that fits no burst is refused here."""
     for preset in presets:
         for size in sizes:
             uniform_run(preset, size, 1, settings, seed)
     return [
-        Point(preset, size, engine, lookups, settings, seed)
+        ClusterPoint(preset, size, fidelity, lookups, settings, seed)
         for preset in presets
         for size in sizes
-        for engine in engines
+        for fidelity in fidelities
     ]
 
 
-def measure(point: Point) -> Outcome:
+def measure(point: ClusterPoint) -> Outcome:
     """Run the RTL or golden model on `point`."""
     run = uniform_run(point.preset, point.size, point.lookups, point.settings, point.seed)
-    result = run_channel(point.engine, run, record_commands=False)
+    result = run_channel(point.fidelity, run, record_commands=False)
     counters = {counter.name: int(value) for counter, value in result.counters.items()}
     return Outcome(result.cycles, counters, result_digest(result))
 
@@ -159,59 +184,27 @@ def result_digest(result: ClusterResult) -> str:
     return digest.hexdigest()
 
 
-def cached(point: Point, folder: Path) -> Outcome | None:
-    """The outcome of an earlier run with the same inputs; a damaged file counts as none."""
-    outcome = load_outcome(point.key, folder)
-    try:
-        return Outcome(**outcome) if outcome is not None else None
-    except TypeError:
-        return None
-
-
-def keep(point: Point, outcome: Outcome, folder: Path) -> None:
-    """Keep an outcome for the next run."""
-    what = {
-        "memory": point.preset.name,
-        "embedding_bytes": point.size,
-        "engine": point.engine.value,
-    }
-    keep_outcome(point.key, what, asdict(outcome), folder)
-
-
-def measure_all(
-    points: Sequence[Point], folder: Path, done: Callable[[Point, bool], None]
-) -> list[Measured]:
-    """Every point's outcome, from the cache in `folder` or measured and kept there.
-
-    `done` is told each point and whether it was cached.
-    """
-    measured: list[Measured] = []
-    for point in points:
+def measured(points: Sequence[ClusterPoint], outcomes: Sequence[Outcome]) -> list[Measured]:
+    """Each point with its outcome and its bound."""
+    found = []
+    for point, outcome in zip(points, outcomes, strict=True):
         clocks, name = channel_bound(point.preset, point.size, point.settings)
-        outcome = cached(point, folder)
-        found = outcome is not None
-        if point.engine is Engine.BOUND:
-            outcome = Outcome(clocks * point.lookups, {}, "")
-        elif outcome is None:
-            outcome = measure(point)
-            keep(point, outcome, folder)
-        measured.append(Measured(point, outcome, clocks * point.lookups, name))
-        done(point, found)
-    return measured
+        found.append(Measured(point, outcome, clocks * point.lookups, name))
+    return found
 
 
-def disagreements(measured: Sequence[Measured]) -> list[str]:
+def disagreements(everything: Sequence[Measured]) -> list[str]:
     """Where RTL and golden model differ in any result bit, output clock or counter, in words."""
     golden = {
         (one.point.preset.name, one.point.size): one.outcome
-        for one in measured
-        if one.point.engine is Engine.GOLDEN
+        for one in everything
+        if one.point.fidelity is Fidelity.GOLDEN
     }
     faults: list[str] = []
-    for one in measured:
+    for one in everything:
         name, size = one.point.preset.name, one.point.size
         other = golden.get((name, size))
-        if one.point.engine is not Engine.RTL or other is None or one.outcome == other:
+        if one.point.fidelity is not Fidelity.RTL or other is None or one.outcome == other:
             continue
         names = [key for key, value in one.outcome.counters.items() if other.counters[key] != value]
         faults.append(
@@ -221,19 +214,19 @@ def disagreements(measured: Sequence[Measured]) -> list[str]:
     return faults
 
 
-def csv_text(measured: Sequence[Measured]) -> str:
+def csv_text(everything: Sequence[Measured]) -> str:
     """`throughput.csv`; its columns are `COLUMNS`."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for one in measured:
+    for one in everything:
         point = one.point
         writer.writerow(
             (
                 point.preset.name,
                 point.size,
                 "fp16",
-                point.engine.value,
+                point.fidelity.value,
                 point.lookups,
                 # A bound in whole clocks: no run is shorter.
                 int(np.ceil(one.outcome.cycles)),

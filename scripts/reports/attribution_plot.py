@@ -7,7 +7,7 @@ from matplotlib.patches import Patch
 
 from recspeed.models.spec.register_map import Counter
 from recspeed.scripts.measurements.throughput import Measured
-from recspeed.scripts.options import Engine
+from recspeed.scripts.options import Fidelity
 from recspeed.scripts.reports.attribution import CAUSE_NAMES, shares
 from recspeed.scripts.reports.style import CAUSE_COLOURS, SETTINGS, figure, png
 from recspeed.scripts.reports.throughput_plot import by_memory
@@ -25,7 +25,7 @@ DARK = frozenset(
 def attribution_png(measured: Sequence[Measured]) -> bytes | None:
     """Stacked bars, a panel per memory, of the RTL or else the golden model, if either ran."""
     panels = {
-        name: series.get(Engine.RTL) or series.get(Engine.GOLDEN)
+        name: series.get(Fidelity.RTL) or series.get(Fidelity.GOLDEN)
         for name, series in by_memory(measured).items()
     }
     panels = {name: points for name, points in panels.items() if points}

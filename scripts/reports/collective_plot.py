@@ -9,15 +9,15 @@ from matplotlib.lines import Line2D
 from recspeed.models.spec.collective import CollectiveParameters, Operation
 from recspeed.models.topologies.comparison import Topology
 from recspeed.scripts.measurements.collective_runs import BUS_FACTOR, Result
-from recspeed.scripts.options import Engine
+from recspeed.scripts.options import Fidelity
 from recspeed.scripts.reports.style import INK, MUTED, SERIES, SETTINGS, figure, png
 
 LINES = {
-    Engine.BOUND: {"linestyle": (0, (5, 3)), "linewidth": 1.8},
-    Engine.GOLDEN: {"linestyle": "-", "linewidth": 2.6},
-    Engine.RTL: {"linestyle": "none", "marker": "o", "markersize": 9},
+    Fidelity.BOUND: {"linestyle": (0, (5, 3)), "linewidth": 1.8},
+    Fidelity.GOLDEN: {"linestyle": "-", "linewidth": 2.6},
+    Fidelity.RTL: {"linestyle": "none", "marker": "o", "markersize": 9},
 }
-NAMES = {Engine.RTL: "RTL", Engine.GOLDEN: "golden model", Engine.BOUND: "bound"}
+NAMES = {Fidelity.RTL: "RTL", Fidelity.GOLDEN: "golden model", Fidelity.BOUND: "bound"}
 TOPOLOGIES = {
     Topology.DIRECT: "direct links",
     Topology.RING: "ring",
@@ -82,13 +82,13 @@ def collective_png(operation: Operation, results: Sequence[Result], latency: flo
             color=MUTED,
         )
         for chips in chip_counts:
-            for engine, style in LINES.items():
+            for fidelity, style in LINES.items():
                 points = sorted(
                     (slice_bytes(one), one)
                     for one in results
                     if one.topology == Topology.DIRECT
                     and one.chips == chips
-                    and one.engine == engine
+                    and one.fidelity == fidelity
                     and one.cycles
                 )
                 if not points:
@@ -135,15 +135,15 @@ def paper_nanoseconds(operation: Operation, chips: int, size: int) -> float:
 
 
 def _legend(drawn, colours: dict[int, str], results: Sequence[Result], most: int) -> None:
-    used = {one.engine for one in results if one.topology == Topology.DIRECT}
+    used = {one.fidelity for one in results if one.topology == Topology.DIRECT}
     handles = [
         Line2D([], [], color=colour, linewidth=4, label=f"{chips} chips")
         for chips, colour in colours.items()
     ]
     handles += [
-        Line2D([], [], color=INK, label=f"direct: {NAMES[engine]}", **style)
-        for engine, style in LINES.items()
-        if engine.value in used
+        Line2D([], [], color=INK, label=f"direct: {NAMES[fidelity]}", **style)
+        for fidelity, style in LINES.items()
+        if fidelity.value in used
     ]
     handles += [
         Line2D([], [], color=INK, label=f"{TOPOLOGIES[topology]}, {most} chips", **style)

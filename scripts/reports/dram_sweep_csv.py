@@ -51,7 +51,7 @@ def csv_text(sweep: Sweep, results: Results) -> str:
             (
                 sweep.name,
                 point.preset.name,
-                point.engine.value,
+                point.fidelity.value,
                 point.size,
                 point.requests,
                 f"{point.writes:g}",

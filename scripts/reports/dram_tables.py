@@ -20,7 +20,7 @@ def throughput_table(one: DramMeasured) -> Table:
     point, counters = one.point, one.counters
     preset, bound = point.preset, one.point.bound
     table = Table(
-        title=f"{point.requests} requests of {point.size} B on {preset.name} ({point.engine})",
+        title=f"{point.requests} requests of {point.size} B on {preset.name} ({point.fidelity})",
         title_justify="left",
         show_header=False,
     )

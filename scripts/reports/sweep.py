@@ -1,9 +1,7 @@
 """Run a sweep with progress, keep finished chunks, write CSV, JSON and a surface plot."""
 
-import hashlib
 import json
 import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,65 +10,31 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from recspeed.models.performance import sweep as sweeps
-from recspeed.scripts.console import out, progress, whole_file
+from recspeed.scripts.console import out, whole_file
+from recspeed.scripts.measurements.executor import Executor
+from recspeed.scripts.measurements.performance_chunk import Rows, chunks_of
+from recspeed.scripts.measurements.run import POINTS, measure_into
+from recspeed.scripts.measurements.store import Store
 from recspeed.scripts.reports import drawing
 from recspeed.scripts.reports.tabular import write_csv
 
 Axes2 = tuple[sweeps.Axis, sweeps.Axis]
-Rows = list[list[float | str]]
 
 
-def fingerprint(sweep: sweeps.Sweep) -> str:
-    """A hash of everything that defines the sweep: only its own chunks may be continued."""
-    parts = [
-        sweep.workload.model_dump_json(),
-        sweep.system.model_dump_json(),
-        repr((sweep.placement, sweep.axes, sweep.schedule, sweep.training, sweep.assumptions)),
-        repr((sweeps.CHUNK, sweeps.COLUMNS)),
-        *(
-            path.read_text(encoding="utf-8")
-            for path in sorted(Path(sweeps.__file__).parent.glob("*.py"))
-        ),
-    ]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+def collect(sweep: sweeps.Sweep, executor: Executor, folder: Path) -> Rows:
+    """All rows of the sweep in grid order. Finished chunks lie in `folder` until the end.
 
-
-def _finished(folder: Path, sweep: sweeps.Sweep) -> dict[int, Rows]:
-    """Chunks of an earlier, interrupted run of the same sweep; damaged ones are left out."""
-    chunks = {}
-    for path in folder.glob("chunk-*.json"):
-        try:
-            number, rows = int(path.stem.removeprefix("chunk-")), json.loads(path.read_text())
-        except (ValueError, OSError):
-            continue
-        if number < sweep.chunks and len(rows) == len(list(sweep.points(number))):
-            chunks[number] = rows
-    return chunks
-
-
-def collect(sweep: sweeps.Sweep, jobs: int, folder: Path) -> Rows:
-    """All rows of the sweep in grid order. Finished chunks lie in `folder` until the end."""
-    sweep.check()
-    parts = folder / f".partial-{fingerprint(sweep)[:16]}"
-    chunks = _finished(parts, sweep)
-    missing = [chunk for chunk in range(sweep.chunks) if chunk not in chunks]
-    if chunks:
-        out.print(f"continuing: {len(chunks)} of {sweep.chunks} chunks were finished before")
-    with progress() as bar:
-        task = bar.add_task("sweep", total=sweep.chunks, completed=len(chunks))
-        # Closed at once when interrupted: what is queued must not run on until the program ends.
-        with closing(sweeps.run(sweep, jobs, missing)) as finished:
-            for chunk, rows in finished:
-                chunks[chunk] = rows
-                if sweep.chunks > 1:
-                    with whole_file(parts / f"chunk-{chunk}.json") as temporary:
-                        temporary.write_text(json.dumps(rows))
-                bar.advance(task)
-    if parts.exists():
-        for path in parts.glob("*.json"):
-            path.unlink()
-        parts.rmdir()
-    return [row for chunk in range(sweep.chunks) for row in chunks[chunk]]
+    Raises
+    ------
+    UserError
+        When it is interrupted: says how many chunks are kept.
+    """
+    points = chunks_of(sweep)
+    rows, reused = measure_into(folder, points, executor)
+    if reused:
+        out.print(f"continuing: {reused} of {len(points)} chunks were finished before")
+    Store(folder / POINTS).clear(points)
+    return [row for chunk in rows for row in chunk]
 
 
 def draw_surface(sheet: Figure, place: Any, axes: Axes2, qps: np.ndarray, title: str) -> None:
@@ -125,10 +89,10 @@ def plot(path: Path, sweep: sweeps.Sweep, rows: Rows) -> None:
             drawing.save(sheet, path)
 
 
-def run_sweep(sweep: sweeps.Sweep, jobs: int, folder: Path) -> None:
+def run_sweep(sweep: sweeps.Sweep, executor: Executor, folder: Path) -> None:
     """Run, write `sweep.csv`, `sweep.json` and (up to two axes) `sweep.png` in `folder`."""
     begin = time.perf_counter()
-    rows = collect(sweep, jobs, folder)
+    rows = collect(sweep, executor, folder)
     seconds = time.perf_counter() - begin
     header = [axis.name for axis in sweep.axes] + list(sweeps.COLUMNS)
     write_csv(folder / "sweep.csv", header, rows)

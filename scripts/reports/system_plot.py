@@ -10,18 +10,18 @@ from matplotlib.lines import Line2D
 from recspeed.scripts.measurements.memory_systems import MemorySystem
 from recspeed.scripts.measurements.system_figures import Bandwidths, Capacity, system_gb_per_s
 from recspeed.scripts.measurements.throughput import Measured
-from recspeed.scripts.options import Engine
+from recspeed.scripts.options import Fidelity
 from recspeed.scripts.reports.style import INK, MUTED, SERIES, SETTINGS, figure, png
-from recspeed.scripts.reports.throughput_plot import LINES, NAMES, best_engine
+from recspeed.scripts.reports.throughput_plot import LINES, NAMES, best_fidelity
 
 MANY_SIZES = 12
 
 
-def by_engine(points: Sequence[Measured]) -> dict[Engine, list[Measured]]:
-    """A system's points per engine, sizes ascending."""
-    series: dict[Engine, list[Measured]] = {}
+def by_fidelity(points: Sequence[Measured]) -> dict[Fidelity, list[Measured]]:
+    """A system's points per fidelity, sizes ascending."""
+    series: dict[Fidelity, list[Measured]] = {}
     for one in sorted(points, key=lambda one: one.point.size):
-        series.setdefault(one.point.engine, []).append(one)
+        series.setdefault(one.point.fidelity, []).append(one)
     return series
 
 
@@ -43,16 +43,16 @@ def bandwidth_png(systems: Bandwidths) -> bytes:
         )
         together = drawn.add_subplot(grid[:, 0])
         for row, (system, points) in enumerate(systems):
-            colour, series = SERIES[row], by_engine(points)
+            colour, series = SERIES[row], by_fidelity(points)
             alone = drawn.add_subplot(grid[row, 1])
             for axes in (together, alone):
-                for engine in (Engine.BOUND, Engine.GOLDEN, Engine.RTL):
-                    line = series.get(engine, [])
+                for fidelity in (Fidelity.BOUND, Fidelity.GOLDEN, Fidelity.RTL):
+                    line = series.get(fidelity, [])
                     look: dict[str, Any] = (
                         {"marker": "_", "markersize": 16} if len(line) == 1 else {}
                     )
-                    look |= LINES[engine]
-                    if axes is alone and engine is Engine.RTL:
+                    look |= LINES[fidelity]
+                    if axes is alone and fidelity is Fidelity.RTL:
                         look["markersize"] = 6
                     axes.plot(
                         [sizes.index(one.point.size) for one in line],
@@ -61,7 +61,7 @@ def bandwidth_png(systems: Bandwidths) -> bytes:
                         markerfacecolor="white",
                         **look,
                     )
-            best = best_engine(series)
+            best = best_fidelity(series)
             values = [system_gb_per_s(system, one) for one in best]
             _name(together, system, sizes.index(best[-1].point.size), min(values[-5:]), colour)
             _alone(alone, system, best, sizes, colour, last=row == len(systems) - 1)
@@ -146,11 +146,11 @@ def _head(drawn, systems: Bandwidths) -> None:
         fontsize=15,
         color=MUTED,
     )
-    engines = {one.point.engine for _, points in systems for one in points}
+    fidelities = {one.point.fidelity for _, points in systems for one in points}
     handles = [
-        Line2D([], [], color=INK, markerfacecolor="white", label=NAMES[engine], **LINES[engine])
-        for engine in (Engine.RTL, Engine.GOLDEN, Engine.BOUND)
-        if engine in engines
+        Line2D([], [], color=INK, markerfacecolor="white", label=NAMES[fidelity], **LINES[fidelity])
+        for fidelity in (Fidelity.RTL, Fidelity.GOLDEN, Fidelity.BOUND)
+        if fidelity in fidelities
     ]
     handles.append(Line2D([], [], color=INK, linewidth=1.5, linestyle=":", label="pin rate"))
     drawn.legend(

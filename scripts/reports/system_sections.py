@@ -3,23 +3,23 @@
 from collections.abc import Sequence
 
 from recspeed.scripts.measurements.system_figures import Bandwidths, Capacity, system_gb_per_s
-from recspeed.scripts.options import Engine
+from recspeed.scripts.options import Fidelity
 from recspeed.scripts.reports.dram_html import Section
-from recspeed.scripts.reports.system_plot import by_engine
-from recspeed.scripts.reports.throughput_plot import NAMES, best_engine
+from recspeed.scripts.reports.system_plot import by_fidelity
+from recspeed.scripts.reports.throughput_plot import NAMES, best_fidelity
 
 
 def bandwidth_section(systems: Bandwidths, picture: bytes) -> Section:
-    """Fig. 6: a row per system and engine, a column per size, and what is reached of the bound."""
+    """Fig. 6: a row per system and fidelity, a column per size, and the share of the bound."""
     sizes = sorted({one.point.size for _, points in systems for one in points})
     rows: list[list[str]] = []
     for system, points in systems:
-        series = by_engine(points)
-        for engine in (engine for engine in Engine if engine in series):
-            values = [f"{system_gb_per_s(system, one):.1f}" for one in series[engine]]
-            rows.append([f"{system.title}: {NAMES[engine]}, GB/s", *values])
-        if set(series) != {Engine.BOUND}:
-            of_bound = [f"{one.fraction_of_bound:.1%}" for one in best_engine(series)]
+        series = by_fidelity(points)
+        for fidelity in (fidelity for fidelity in Fidelity if fidelity in series):
+            values = [f"{system_gb_per_s(system, one):.1f}" for one in series[fidelity]]
+            rows.append([f"{system.title}: {NAMES[fidelity]}, GB/s", *values])
+        if set(series) != {Fidelity.BOUND}:
+            of_bound = [f"{one.fraction_of_bound:.1%}" for one in best_fidelity(series)]
             rows.append([f"{system.title}: of the bound", *of_bound])
     return Section(
         "Fig. 6: random embedding bandwidth of memory systems",
@@ -39,7 +39,8 @@ def bandwidth_section(systems: Bandwidths, picture: bytes) -> Section:
 def _against_ddr4(systems: Bandwidths) -> str:
     """How far the HBM system is ahead of the DDR4 system, at the smallest and largest size."""
     parts = {
-        system.preset.family: (system, best_engine(by_engine(points))) for system, points in systems
+        system.preset.family: (system, best_fidelity(by_fidelity(points)))
+        for system, points in systems
     }
     (hbm, of_hbm), (ddr4, of_ddr4) = parts["hbm2"], parts["ddr4"]
     ahead = [

@@ -7,14 +7,14 @@ from importlib.resources import files
 from jinja2 import Environment, StrictUndefined
 
 from recspeed.scripts.measurements.cluster_workload import LOOKUPS_PER_BAG, full_table_rows
-from recspeed.scripts.measurements.fidelities import channel_word, engine_version
+from recspeed.scripts.measurements.fidelities import channel_word, fidelity_version
 from recspeed.scripts.measurements.memory_systems import chip_system
 from recspeed.scripts.measurements.throughput import Measured, disagreements
-from recspeed.scripts.options import Engine
+from recspeed.scripts.options import Fidelity
 from recspeed.scripts.reports.attribution import CAUSE_MEANINGS, CAUSE_NAMES, SLACK, shares
 from recspeed.scripts.reports.attribution_plot import attribution_png
 from recspeed.scripts.reports.dram_html import Section
-from recspeed.scripts.reports.throughput_plot import NAMES, best_engine, by_memory
+from recspeed.scripts.reports.throughput_plot import NAMES, best_fidelity, by_memory
 
 
 def report_html(
@@ -42,12 +42,12 @@ def report_html(
     template = environment.from_string(source.read_text(encoding="utf-8"))
     every = measured if every is None else every
     bars = attribution_png(measured)
-    engines = list(dict.fromkeys(one.point.engine for one in every))
-    own = {one.point.engine for one in measured}
+    fidelities = list(dict.fromkeys(one.point.fidelity for one in every))
+    own = {one.point.fidelity for one in measured}
     return template.render(
         plot=_embedded(plot) if plot is not None else None,
         bars=_embedded(bars) if bars is not None else None,
-        bars_engine="RTL" if Engine.RTL in own else "golden model",
+        bars_engine="RTL" if Fidelity.RTL in own else "golden model",
         memories=[_memory(name, series) for name, series in by_memory(measured).items()],
         sections=[
             {
@@ -59,8 +59,8 @@ def report_html(
             }
             for section in sections
         ],
-        engines=[(NAMES[engine], engine_version(engine)) for engine in engines],
-        compared={Engine.RTL, Engine.GOLDEN} <= set(engines),
+        fidelities=[(NAMES[fidelity], fidelity_version(fidelity)) for fidelity in fidelities],
+        compared={Fidelity.RTL, Fidelity.GOLDEN} <= set(fidelities),
         faults=disagreements(every),
         causes=[(CAUSE_NAMES[cause], text) for cause, text in CAUSE_MEANINGS.items()],
         busy_enough=f"{SLACK:.0%}",
@@ -73,17 +73,17 @@ def _embedded(image: bytes) -> str:
     return "data:image/png;base64," + base64.b64encode(image).decode()
 
 
-def _memory(name: str, series: dict[Engine, list[Measured]]) -> dict:
-    """One memory's table: a row per size, of every engine side by side."""
+def _memory(name: str, series: dict[Fidelity, list[Measured]]) -> dict:
+    """One memory's table: a row per size, of every fidelity side by side."""
     first = next(iter(series.values()))[0]
     preset = first.point.preset
-    best = best_engine(series)
+    best = best_fidelity(series)
     parts = [shares(one.outcome.by_counter()) for one in best if one.outcome.counters]
     causes = [cause for cause in CAUSE_NAMES if any(part[cause] >= 0.0005 for part in parts)]
     rows = []
     for place, one in enumerate(best):
         rates = {
-            NAMES[engine]: f"{points[place].gb_per_s:.2f}" for engine, points in series.items()
+            NAMES[fidelity]: f"{points[place].gb_per_s:.2f}" for fidelity, points in series.items()
         }
         rows.append(
             {
@@ -100,7 +100,7 @@ def _memory(name: str, series: dict[Engine, list[Measured]]) -> dict:
     return {
         "name": name,
         "description": preset.description,
-        "engines": [NAMES[engine] for engine in series],
+        "engines": [NAMES[fidelity] for fidelity in series],
         "pin": f"{preset.pin_gb_per_s:g}",
         "clock": f"{preset.clock_ghz:g}",
         "banks": preset.banks,

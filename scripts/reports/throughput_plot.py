@@ -1,4 +1,4 @@
-"""`throughput.png`: throughput per embedding size, every memory and engine, and what limits it."""
+"""`throughput.png`: throughput per embedding size, by memory and fidelity, and its limits."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -9,27 +9,27 @@ from matplotlib.lines import Line2D
 
 from recspeed.scripts.measurements.fidelities import channel_word
 from recspeed.scripts.measurements.throughput import Measured
-from recspeed.scripts.options import Engine
+from recspeed.scripts.options import Fidelity
 from recspeed.scripts.reports.style import INK, MUTED, SERIES, SETTINGS, figure, png
 
 LINES = {
-    Engine.BOUND: {"linestyle": (0, (5, 3)), "linewidth": 2.0, "alpha": 0.9},
-    Engine.GOLDEN: {"linestyle": "-", "linewidth": 3.0},
-    Engine.RTL: {"linestyle": "none", "marker": "o", "markersize": 11, "markeredgewidth": 2.5},
+    Fidelity.BOUND: {"linestyle": (0, (5, 3)), "linewidth": 2.0, "alpha": 0.9},
+    Fidelity.GOLDEN: {"linestyle": "-", "linewidth": 3.0},
+    Fidelity.RTL: {"linestyle": "none", "marker": "o", "markersize": 11, "markeredgewidth": 2.5},
 }
-NAMES = {Engine.RTL: "RTL", Engine.GOLDEN: "golden model", Engine.BOUND: "JEDEC bound"}
+NAMES = {Fidelity.RTL: "RTL", Fidelity.GOLDEN: "golden model", Fidelity.BOUND: "JEDEC bound"}
 
 MANY_SIZES = 12
 """Sizes above which the plot carries no figures, and labels only some of the sizes."""
 
-Series = dict[Engine, list[Measured]]
+Series = dict[Fidelity, list[Measured]]
 
 
 def by_memory(measured: Sequence[Measured]) -> dict[str, Series]:
-    """The measurements per memory and engine, sizes ascending."""
+    """The measurements per memory and fidelity, sizes ascending."""
     series: dict[str, Series] = {}
     for one in sorted(measured, key=lambda one: one.point.size):
-        series.setdefault(one.point.preset.name, {}).setdefault(one.point.engine, []).append(one)
+        series.setdefault(one.point.preset.name, {}).setdefault(one.point.fidelity, []).append(one)
     order = list(dict.fromkeys(one.point.preset.name for one in measured))
     return {name: series[name] for name in order}
 
@@ -102,18 +102,18 @@ def _refresh(group: int) -> str:
 
 
 def _draw(axes: Axes, series: Series, sizes: list[int], colour: str, value) -> None:
-    """One memory's engines; sizes are equally far apart, whatever they are."""
-    for engine in (Engine.BOUND, Engine.GOLDEN, Engine.RTL):
-        points = series.get(engine, [])
+    """One memory's fidelities; sizes are equally far apart, whatever they are."""
+    for fidelity in (Fidelity.BOUND, Fidelity.GOLDEN, Fidelity.RTL):
+        points = series.get(fidelity, [])
         axes.plot(
             [sizes.index(one.point.size) for one in points],
             [value(one) for one in points],
             color=colour,
             markerfacecolor="white",
-            zorder=4 if engine is Engine.RTL else 3,
+            zorder=4 if fidelity is Fidelity.RTL else 3,
             # One point has no line to show: give it a mark.
             **({"marker": "_", "markersize": 16, "markeredgewidth": 3} if len(points) == 1 else {})
-            | LINES[engine],
+            | LINES[fidelity],
         )
 
 
@@ -131,14 +131,14 @@ def _pin_line(axes: Axes, series: Series, colour: str) -> None:
     )
 
 
-def best_engine(series: Series) -> list[Measured]:
+def best_fidelity(series: Series) -> list[Measured]:
     """The measurements to put figures to: RTL, else golden model, else bound."""
-    return series.get(Engine.RTL) or series.get(Engine.GOLDEN) or series[Engine.BOUND]
+    return series.get(Fidelity.RTL) or series.get(Fidelity.GOLDEN) or series[Fidelity.BOUND]
 
 
 def _values(axes: Axes, memories: dict[str, Series], sizes: list[int], highest: float) -> None:
     """The throughput at each marker: below it, clear of a steep line, or above another marker."""
-    points = [one for series in memories.values() for one in best_engine(series)]
+    points = [one for series in memories.values() for one in best_fidelity(series)]
     for one in points:
         below = [
             other
@@ -179,8 +179,8 @@ def _name(
 ) -> None:
     """The memory's name at the end of its line: below it, or above it where another is below."""
     series = memories[name]
-    last = best_engine(series)[-1]
-    others = [best_engine(other)[-1] for other in memories.values() if other is not series]
+    last = best_fidelity(series)[-1]
+    others = [best_fidelity(other)[-1] for other in memories.values() if other is not series]
     crowded = any(0 <= last.gb_per_s - one.gb_per_s < 0.2 * highest for one in others)
     axes.annotate(
         name,
@@ -209,7 +209,7 @@ def _limiters(
 ) -> None:
     """A band per memory that names what limits the RTL (else golden, else bound) at each size."""
     for row, (name, series) in enumerate(memories.items()):
-        points = best_engine(series)
+        points = best_fidelity(series)
         positions = {one.point.size: sizes.index(one.point.size) for one in points}
         for limiter, run in groupby(points, key=lambda one: one.limiter):
             covered = [positions[one.point.size] for one in run]
@@ -242,11 +242,11 @@ def _limiters(
 def _legend(drawn, grid, measured: Sequence[Measured]) -> None:
     axes = drawn.add_subplot(grid[1, 1])
     axes.axis("off")
-    engines = {one.point.engine for one in measured}
+    fidelities = {one.point.fidelity for one in measured}
     handles = [
-        Line2D([], [], color=INK, markerfacecolor="white", label=NAMES[engine], **LINES[engine])
-        for engine in (Engine.RTL, Engine.GOLDEN, Engine.BOUND)
-        if engine in engines
+        Line2D([], [], color=INK, markerfacecolor="white", label=NAMES[fidelity], **LINES[fidelity])
+        for fidelity in (Fidelity.RTL, Fidelity.GOLDEN, Fidelity.BOUND)
+        if fidelity in fidelities
     ]
     axes.legend(
         handles=handles,

@@ -1,11 +1,8 @@
-"""Sweeps: axes, grids, several processes, refusals."""
-
-from concurrent.futures import ProcessPoolExecutor
+"""Sweeps: axes, grids, chunks, refusals."""
 
 import pytest
 
 from recspeed.models.performance import presets
-from recspeed.models.performance import sweep as sweep_module
 from recspeed.models.performance.collective_time import collective_time, latency
 from recspeed.models.performance.errors import SpecificationError
 from recspeed.models.performance.model import evaluate
@@ -17,7 +14,6 @@ from recspeed.models.performance.sweep import (
     Sweep,
     evaluate_chunk,
     parse_axis,
-    run,
 )
 from recspeed.models.spec.collective import Operation
 from recspeed.models.spec.placement_strategy import parse_placement
@@ -69,7 +65,7 @@ def test_axes_that_cannot_be_read(text: str, reason: str) -> None:
 
 def test_every_point_equals_a_single_evaluation() -> None:
     points = sweep("latency=0.5:10us:7", "bandwidth=100:1000:5", training=True)
-    rows = [row for _, rows in run(points, 1) for row in rows]
+    rows = evaluate_chunk(points, 0)
     assert [tuple(row[:2]) for row in rows] == list(points.points(0))
     for microseconds, bandwidth, qps, *_ in rows:
         workload, system = SMALL, EIGHT
@@ -80,19 +76,10 @@ def test_every_point_equals_a_single_evaluation() -> None:
         assert system.interconnect.gb_per_s == bandwidth
 
 
-def test_ten_thousand_points_in_two_processes_equal_one_process() -> None:
-    points = sweep("latency=0.5:10us:100", "bandwidth=100:1000:100")
-    assert (points.size, points.chunks) == (10_000, 10_000 // CHUNK)
-    alone, together = dict(run(points, 1)), dict(run(points, 2))
-    assert sorted(alone) == sorted(together) == list(range(points.chunks))
-    assert alone == together
-    assert sum(map(len, together.values())) == 10_000
-
-
-def test_chunks_can_be_chosen() -> None:
+def test_chunks_divide_the_grid() -> None:
     points = sweep("latency=0.5:10us:30", "bandwidth=100:1000:30")
-    assert [chunk for chunk, _ in run(points, 1, [1])] == [1]
-    assert len(evaluate_chunk(points, 1)) == 900 - CHUNK
+    assert (points.size, points.chunks) == (900, 2)
+    assert [len(evaluate_chunk(points, chunk)) for chunk in range(2)] == [CHUNK, 900 - CHUNK]
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
@@ -124,15 +111,15 @@ def test_sweeps_without_sense_are_refused() -> None:
         (parse_axis("latency=1:2us"),),
     )
     with pytest.raises(SpecificationError, match="xeon-ddr4 has no interconnect"):
-        list(run(alone, 1))
+        evaluate_chunk(alone, 0)
     with pytest.raises(SpecificationError, match="lookups"):
-        list(run(sweep("lookups=1,1e300"), 1))
+        evaluate_chunk(sweep("lookups=1,1e300"), 0)
     with pytest.raises(SpecificationError, match="different axes"):
-        list(run(sweep(), 1))
+        sweep().check()
     with pytest.raises(SpecificationError, match="different axes, got latency, latency"):
-        list(run(sweep("latency=1:2us", "latency=2:3us"), 1))
+        sweep("latency=1:2us", "latency=2:3us").check()
     with pytest.raises(SpecificationError, match="is above 2,000,000"):
-        list(run(sweep("latency=1:2us:2000", "bandwidth=1:2:2000"), 1))
+        sweep("latency=1:2us:2000", "bandwidth=1:2:2000").check()
 
 
 def test_a_swept_bandwidth_replaces_a_measured_curve() -> None:
@@ -147,20 +134,3 @@ def test_derived_latency_is_swept_per_link() -> None:
     _, changed = PARAMETERS["latency"].apply(SMALL, hls, 3.0)
     assert changed.interconnect.link_latency_us == 3.0
     assert latency(changed.interconnect, Operation.ALL_TO_ALL, 8) == pytest.approx(6.5e-6)
-
-
-def test_a_closed_sweep_drops_what_is_queued(monkeypatch: pytest.MonkeyPatch) -> None:
-    submitted = []
-
-    class Recorded(ProcessPoolExecutor):
-        def submit(self, *arguments, **more):
-            submitted.append(super().submit(*arguments, **more))
-            return submitted[-1]
-
-    monkeypatch.setattr(sweep_module, "ProcessPoolExecutor", Recorded)
-    stream = run(sweep("latency=0.5:10us:400", "bandwidth=100:1000:400"), 2)
-    next(stream)
-    stream.close()
-    assert len(submitted) == 320
-    assert all(future.done() for future in submitted)
-    assert sum(future.cancelled() for future in submitted) > 160

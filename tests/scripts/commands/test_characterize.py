@@ -15,7 +15,7 @@ from recspeed.models.spec.register_map import IDLE_CAUSES, Counter
 from recspeed.scripts.measurements import throughput as characterization
 from recspeed.scripts.measurements.cluster_workload import full_table_rows, uniform_run
 from recspeed.scripts.measurements.fidelities import run_channel
-from recspeed.scripts.options import Engine
+from recspeed.scripts.options import Fidelity
 from recspeed.scripts.reports.attribution import limiter, shares
 
 COLUMNS = (
@@ -45,7 +45,7 @@ def test_every_engine_side_by_side(recspeed, tmp_path):
     assert text.splitlines()[0] == COLUMNS
     rows = read(tmp_path / "out")
     assert [(row["embedding_bytes"], row["engine"]) for row in rows] == [
-        (size, engine) for size in ("64", "256") for engine in ("rtl", "golden", "bound")
+        (size, fidelity) for size in ("64", "256") for fidelity in ("rtl", "golden", "bound")
     ]
     for rtl, golden in ((rows[0], rows[1]), (rows[3], rows[4])):
         assert {**rtl, "engine": ""} == {**golden, "engine": ""}
@@ -78,7 +78,7 @@ def test_figures_follow_from_cycles(recspeed, tmp_path):
             assert row["limiter"] == bound.limiter
         else:
             settings = ClusterSettings(outstanding=48)
-            result = run_channel(Engine.GOLDEN, uniform_run(preset, size, LOOKUPS, settings, 0))
+            result = run_channel(Fidelity.GOLDEN, uniform_run(preset, size, LOOKUPS, settings, 0))
             assert cycles == result.cycles
             assert row["limiter"] == limiter(result.counters, preset)
 
@@ -142,7 +142,7 @@ def test_finished_points_are_kept_and_used_again(recspeed, tmp_path, monkeypatch
         assert recspeed(*run, *change).code == 0
         assert measured == [32, 64], change
     measured.clear()
-    monkeypatch.setattr(characterization, "engine_version", lambda engine: "another")
+    monkeypatch.setattr(characterization, "fidelity_version", lambda fidelity: "another")
     assert recspeed(*run).code == 0
     assert measured == [32, 64]
 
@@ -165,8 +165,8 @@ def test_damaged_point_is_measured_again(recspeed, tmp_path):
 def test_disagreement_of_rtl_and_golden_fails_the_run(what, recspeed, tmp_path, monkeypatch):
     def pretend(point):
         # The golden model stands in for the RTL, with one fault.
-        outcome = original(dataclasses.replace(point, engine=Engine.GOLDEN))
-        if point.engine is Engine.RTL and point.size == 64:
+        outcome = original(dataclasses.replace(point, fidelity=Fidelity.GOLDEN))
+        if point.fidelity is Fidelity.RTL and point.size == 64:
             if what == "digest":
                 return dataclasses.replace(outcome, digest="0" * 64)
             name = "CYCLES" if what == "cycles" else "ACTIVATES"
@@ -246,7 +246,7 @@ def test_shares_of_all_clocks_add_up():
 @pytest.mark.parametrize("name", ["bag", "beat", "lanes", "transfer_cycle"])
 def test_digest_sees_every_bit_and_clock(name):
     run = uniform_run(memory_preset("hbm2-2000"), 64, 200, ClusterSettings(), 0)
-    result = run_channel(Engine.GOLDEN, run)
+    result = run_channel(Fidelity.GOLDEN, run)
     before = characterization.result_digest(result)
     array = getattr(result, name).copy()
     array.flat[-1] ^= 1

@@ -14,7 +14,7 @@ from recspeed.models.spec.memory import memory_preset, memory_preset_names
 from recspeed.scripts.commands import dram
 from recspeed.scripts.measurements.dram_workload import random_run
 from recspeed.scripts.measurements.fidelities import run_front_end, run_front_ends
-from recspeed.scripts.options import Engine
+from recspeed.scripts.options import Fidelity
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def test_log_holds_every_command_of_the_run(memory, recspeed, tmp_path):
     assert finished.code == 0, finished.err
     settings = FrontEndSettings(per_bank=per_bank)
     result = run_front_end(
-        Engine.GOLDEN, random_run(preset, 96, 4000, settings=settings, writes=0.25, seed=4)
+        Fidelity.GOLDEN, random_run(preset, 96, 4000, settings=settings, writes=0.25, seed=4)
     )
     assert path.read_text().splitlines()[0] == "cycle,command,rank,bank_group,bank,row,column"
     log = read_log(path)
@@ -71,7 +71,7 @@ def test_log_holds_every_command_of_the_run(memory, recspeed, tmp_path):
 
 @pytest.mark.parametrize("memory", ["hbm2-2000", "ddr4-3200"])
 def test_rtl_and_golden_write_the_same_log(memory, recspeed, tmp_path):
-    paths = [tmp_path / engine for engine in ("rtl", "golden")]
+    paths = [tmp_path / fidelity for fidelity in ("rtl", "golden")]
     for path in paths:
         run = ("--memory", memory, "--bytes", 64, "--requests", 4000, "--outstanding", 40)
         mix = ("--writes", 0.3, "--write-buffer", 30, "--row-hits", 4, "--hit-rate", 0.5)
@@ -88,7 +88,9 @@ def test_bandwidth_and_gaps_are_printed(recspeed):
     finished = recspeed("dram", *run)
     assert finished.code == 0
     preset = memory_preset("hbm2-2000")
-    result = run_front_end(Engine.GOLDEN, random_run(preset, 64, 5000, settings=FrontEndSettings()))
+    result = run_front_end(
+        Fidelity.GOLDEN, random_run(preset, 64, 5000, settings=FrontEndSettings())
+    )
     rate = 5000 * 64 / result.cycles
     assert f"{result.cycles} at 1 GHz" in finished.out
     assert f"{rate:.2f} GB/s per pseudo channel" in finished.out
@@ -145,7 +147,7 @@ def test_both_pseudo_channels_have_their_logs_and_the_cost_of_sharing(recspeed, 
     for number, result in enumerate(shared):
         log = read_log(tmp_path / f"commands-{number}.csv")
         assert [int(entry["cycle"]) for entry in log] == result.commands["cycle"].tolist()
-        alone = run_front_end(Engine.GOLDEN, runs[number])
+        alone = run_front_end(Fidelity.GOLDEN, runs[number])
         row = [str(number), str(result.cycles), str(alone.cycles)]
         cells = [line.replace("│", " ").split() for line in finished.out.splitlines()]
         assert any(cell[:1] + cell[1:2] + cell[3:4] == row for cell in cells if len(cell) == 6)
@@ -154,8 +156,8 @@ def test_both_pseudo_channels_have_their_logs_and_the_cost_of_sharing(recspeed, 
 
 
 def test_pseudo_channels_that_do_not_share_their_buses_fail_the_run(recspeed, monkeypatch):
-    def separately(engine, runs):
-        return tuple(run_front_end(engine, run) for run in runs)
+    def separately(fidelity, runs):
+        return tuple(run_front_end(fidelity, run) for run in runs)
 
     monkeypatch.setattr(dram, "run_front_ends", separately)
     run = ("--memory", "hbm2-2000", "--bytes", 32, "--requests", 500, "--engine", "golden")
@@ -165,8 +167,8 @@ def test_pseudo_channels_that_do_not_share_their_buses_fail_the_run(recspeed, mo
 
 
 def test_command_that_comes_a_clock_too_early_fails_the_run(recspeed, monkeypatch):
-    def too_early(engine, runs):
-        (result,) = run_front_ends(engine, runs)
+    def too_early(fidelity, runs):
+        (result,) = run_front_ends(fidelity, runs)
         reads = np.flatnonzero(result.commands["command"] >= CommandCode.RD)
         result.commands["cycle"][: reads[0]] += 1
         return (result,)

@@ -299,10 +299,10 @@ def test_no_table_of_per_bank_refresh_where_no_device_has_it(recspeed, tmp_path)
 
 def test_rtl_and_golden_sweep_alike(recspeed, tmp_path):
     run = ("dram", "--sweep", "sizes", "--memory", "hbm2-2000", "--requests", 200)
-    for engine in ("rtl", "golden"):
-        finished = recspeed(*run, "--engine", engine, "--out", tmp_path / engine)
+    for fidelity in ("rtl", "golden"):
+        finished = recspeed(*run, "--engine", fidelity, "--out", tmp_path / fidelity)
         assert finished.code == 0, finished.err
-    rtl, golden = (read(tmp_path / engine / "sizes.csv") for engine in ("rtl", "golden"))
+    rtl, golden = (read(tmp_path / fidelity / "sizes.csv") for fidelity in ("rtl", "golden"))
     assert values(rtl, "engine") == {"rtl"}
     assert [{**row, "engine": ""} for row in rtl] == [{**row, "engine": ""} for row in golden]
 
@@ -435,7 +435,7 @@ class TestResume:
         measured.clear()
         assert recspeed(*run).code == 0
         assert measured == []
-        monkeypatch.setattr(dram_points, "engine_version", lambda engine: "another")
+        monkeypatch.setattr(dram_points, "fidelity_version", lambda fidelity: "another")
         assert recspeed(*run).code == 0
         assert len(measured) == 18
 
@@ -535,8 +535,8 @@ class FullJson:
 
 
 def test_illegal_log_fails_the_sweep_and_is_not_kept(recspeed, tmp_path, monkeypatch):
-    def too_early(engine, runs):
-        (result,) = original(engine, runs)
+    def too_early(fidelity, runs):
+        (result,) = original(fidelity, runs)
         reads = np.flatnonzero(result.commands["command"] >= CommandCode.RD)
         commands = result.commands.copy()
         commands["cycle"][: reads[0]] += 1

@@ -123,7 +123,7 @@ def test_interrupted_sweep_keeps_what_is_finished(capsys, tmp_path, monkeypatch)
         "collective", "--op", "all_gather", "--chips", "2,3", "--sweep", "--out", path, code=130
     )
     assert message == f"interrupted; 3 of 16 points are in {path}"
-    assert os.listdir(tmp_path) == ["s.json"]
+    assert sorted(os.listdir(tmp_path)) == [".s-points", "s.json"]
     assert len(json.loads(path.read_text())) == 3 * (2 + 3)
 
 

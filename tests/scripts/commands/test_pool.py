@@ -101,13 +101,13 @@ def mixed() -> Trace:
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("fidelity", ENGINES)
 @pytest.mark.parametrize("output", ["fp16", "fp32"])
-def test_mixed_tables_are_summed_exactly(mixed, engine, output, recspeed, tmp_path):
+def test_mixed_tables_are_summed_exactly(mixed, fidelity, output, recspeed, tmp_path):
     path, out = tmp_path / "t.npz", tmp_path / "o.npz"
     with path.open("wb") as file:
         save_trace(mixed, file)
-    options = ("--engine", engine, "--output", output, "--out", out)
+    options = ("--engine", fidelity, "--output", output, "--out", out)
     finished = recspeed("pool", "--trace", path, "--memory", MEMORY, *options)
     assert finished.code == 0, finished.err
     with np.load(out) as result:
@@ -131,9 +131,9 @@ def test_engines_write_equal_files(mixed, recspeed, tmp_path):
     with path.open("wb") as file:
         save_trace(mixed, file)
     results = []
-    for engine in ENGINES:
-        out = tmp_path / engine
-        options = ("--engine", engine, "--outstanding", 17, "--seed", 3, "--out", out)
+    for fidelity in ENGINES:
+        out = tmp_path / fidelity
+        options = ("--engine", fidelity, "--outstanding", 17, "--seed", 3, "--out", out)
         assert recspeed("pool", "--trace", path, "--memory", MEMORY, *options).code == 0
         with np.load(out) as result:
             results.append(dict(result))
@@ -142,8 +142,8 @@ def test_engines_write_equal_files(mixed, recspeed, tmp_path):
         assert value.tobytes() == results[1][key].tobytes(), key
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_only_empty_bags_give_zeros_and_read_nothing(engine, recspeed, tmp_path):
+@pytest.mark.parametrize("fidelity", ENGINES)
+def test_only_empty_bags_give_zeros_and_read_nothing(fidelity, recspeed, tmp_path):
     path, out = tmp_path / "t.npz", tmp_path / "o.npz"
     write_trace(
         path,
@@ -152,7 +152,7 @@ def test_only_empty_bags_give_zeros_and_read_nothing(engine, recspeed, tmp_path)
         rows=int64(5, 6),
         dims=int64(32, 64),
     )
-    options = ("--engine", engine, "--out", out)
+    options = ("--engine", fidelity, "--out", out)
     assert recspeed("pool", "--trace", path, "--memory", MEMORY, *options).code == 0
     with np.load(out) as result:
         assert result["pooled"].shape == (4, 96)
@@ -160,8 +160,8 @@ def test_only_empty_bags_give_zeros_and_read_nothing(engine, recspeed, tmp_path)
         assert result["reads"] == 0
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_last_row_of_a_full_channel(engine, recspeed, tmp_path):
+@pytest.mark.parametrize("fidelity", ENGINES)
+def test_last_row_of_a_full_channel(fidelity, recspeed, tmp_path):
     preset = memory_preset(MEMORY)
     rows = full_table_rows(preset, 64)
     assert rows * 64 == preset.capacity.pseudo_channel_mib << 20
@@ -173,7 +173,7 @@ def test_last_row_of_a_full_channel(engine, recspeed, tmp_path):
         rows=int64(rows),
         dims=int64(32),
     )
-    options = ("--engine", engine, "--seed", 9, "--out", out)
+    options = ("--engine", fidelity, "--seed", 9, "--out", out)
     assert recspeed("pool", "--trace", path, "--memory", MEMORY, *options).code == 0
     table = place_tables(preset, [(rows, 64)])[0]
     wanted = expected(trace, lambda _, indices: hashed_rows(preset, table, 9, indices), np.float16)
@@ -184,9 +184,9 @@ def test_last_row_of_a_full_channel(engine, recspeed, tmp_path):
 OUT_OF_RANGE = [-1, 10, 2**31 - 1, 2**32 + 1, 2**63 - 1, -(2**63)]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("fidelity", ENGINES)
 @pytest.mark.parametrize("index", OUT_OF_RANGE)
-def test_fatal_lookup_is_named(engine, index, recspeed, tmp_path):
+def test_fatal_lookup_is_named(fidelity, index, recspeed, tmp_path):
     # Table 0 has another table right behind it, whose rows must not be read instead.
     path, out = tmp_path / "t.npz", tmp_path / "o.npz"
     write_trace(
@@ -196,7 +196,7 @@ def test_fatal_lookup_is_named(engine, index, recspeed, tmp_path):
         rows=int64(10, 1000),
         dims=int64(32, 16),
     )
-    pool = ("pool", "--trace", path, "--memory", MEMORY, "--engine", engine, "--out", out)
+    pool = ("pool", "--trace", path, "--memory", MEMORY, "--engine", fidelity, "--out", out)
     assert recspeed.refused(*pool, code=1) == (
         f"{path}: lookup 4 (bag 2: table 0, sample 2, position 2): row {index} is out of range; "
         "expected 0 to 9"
@@ -204,9 +204,9 @@ def test_fatal_lookup_is_named(engine, index, recspeed, tmp_path):
     assert os.listdir(tmp_path) == ["t.npz"]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("fidelity", ENGINES)
 @pytest.mark.parametrize("policy", ["clamp", "drop"])
-def test_lookups_out_of_range_are_clamped_or_dropped(engine, policy, recspeed, tmp_path):
+def test_lookups_out_of_range_are_clamped_or_dropped(fidelity, policy, recspeed, tmp_path):
     rows = np.arange(20, dtype=np.float16).reshape(10, 2) + 1
     path, out = tmp_path / "t.npz", tmp_path / "o.npz"
     write_trace(
@@ -217,7 +217,7 @@ def test_lookups_out_of_range_are_clamped_or_dropped(engine, policy, recspeed, t
         dims=int64(2),
         contents={0: rows},
     )
-    options = ("--engine", engine, "--policy", policy, "--out", out)
+    options = ("--engine", fidelity, "--policy", policy, "--out", out)
     assert recspeed("pool", "--trace", path, "--memory", MEMORY, *options).code == 0
     with np.load(out) as result:
         if policy == "clamp":
@@ -294,13 +294,13 @@ def test_more_channels_and_bounds_are_refused(recspeed, tmp_path):
     )
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_real_deeprecsys_bags(engine, recspeed, tmp_path):
+@pytest.mark.parametrize("fidelity", ENGINES)
+def test_real_deeprecsys_bags(fidelity, recspeed, tmp_path):
     path, out = tmp_path / "t.npz", tmp_path / "o.npz"
     source = sample("deeprecsys_tbl1")
     options = ["--from", "dlrm", "--lookups-per-bag", "80", "--rows", "1000000", "--dim", "32"]
     assert recspeed("trace", "convert", source, *options, "--out", path).code == 0
-    options = ("--engine", engine, "--output", "fp32", "--seed", 2, "--out", out)
+    options = ("--engine", fidelity, "--output", "fp32", "--seed", 2, "--out", out)
     assert recspeed("pool", "--trace", path, "--memory", MEMORY, *options).code == 0
     trace, preset = load_trace(path), memory_preset(MEMORY)
     table = place_tables(preset, [(1_000_000, 64)])[0]
@@ -310,13 +310,13 @@ def test_real_deeprecsys_bags(engine, recspeed, tmp_path):
         assert np.array_equal(bits(result["pooled"]), bits(wanted))
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_real_criteo_categories(engine, recspeed, tmp_path):
+@pytest.mark.parametrize("fidelity", ENGINES)
+def test_real_criteo_categories(fidelity, recspeed, tmp_path):
     path, out = tmp_path / "t.npz", tmp_path / "o.npz"
     source = sample("criteo_sample.tsv")
     options = ("--from", "criteo", "--table", "2,21", "--dim", 16, "--out", path)
     assert recspeed("trace", "convert", source, *options).code == 0
-    options = ("--engine", engine, "--out", out)
+    options = ("--engine", fidelity, "--out", out)
     assert recspeed("pool", "--trace", path, "--memory", MEMORY, *options).code == 0
     trace, preset = load_trace(path), memory_preset(MEMORY)
     tables = place_tables(preset, [(rows, 32) for rows in trace.rows.tolist()])
@@ -333,8 +333,8 @@ def test_real_criteo_categories(engine, recspeed, tmp_path):
 def test_beats_that_are_missing_or_come_twice_are_noticed(fault, recspeed, tmp_path, monkeypatch):
     original = pool.run_channel
 
-    def faulty(engine, run, **named):
-        result = original(engine, run, **named)
+    def faulty(fidelity, run, **named):
+        result = original(fidelity, run, **named)
         order = np.arange(len(result.bag))
         order = order[:-1] if fault == "dropped" else np.append(order, 0)
         changed = {name: getattr(result, name)[order] for name in ("bag", "beat", "lanes")}

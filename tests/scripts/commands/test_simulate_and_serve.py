@@ -11,6 +11,8 @@ from recspeed.models.performance import presets
 from recspeed.models.performance import sweep as sweeps
 from recspeed.models.spec.placement_strategy import parse_placement
 from recspeed.scripts.main import run
+from recspeed.scripts.measurements import performance_chunk
+from recspeed.scripts.measurements.executor import Serial
 from recspeed.scripts.reports import sweep as sweep_report
 
 BASE = ["--system", "recspeed-16", "--workload", "rm2-small"]
@@ -139,7 +141,7 @@ def test_an_interrupted_sweep_continues(tmp_path: Path, capsys, monkeypatch) -> 
 
 
 def test_another_sweep_never_continues_with_foreign_chunks() -> None:
-    def one(**more) -> sweeps.Sweep:
+    def small(**more) -> sweeps.Sweep:
         return sweeps.Sweep(
             presets.workload("rm2-small"),
             presets.system("recspeed-8"),
@@ -148,9 +150,10 @@ def test_another_sweep_never_continues_with_foreign_chunks() -> None:
             **more,
         )
 
-    assert sweep_report.fingerprint(one()) == sweep_report.fingerprint(one())
-    assert sweep_report.fingerprint(one()) != sweep_report.fingerprint(one(training=True))
-    assert sweep_report.fingerprint(one()) != sweep_report.fingerprint(one(schedule="causal"))
+    fingerprint = performance_chunk.fingerprint
+    assert fingerprint(small()) == fingerprint(small())
+    assert fingerprint(small()) != fingerprint(small(training=True))
+    assert fingerprint(small()) != fingerprint(small(schedule="causal"))
 
 
 def test_damaged_chunks_are_computed_again(tmp_path: Path) -> None:
@@ -160,14 +163,14 @@ def test_damaged_chunks_are_computed_again(tmp_path: Path) -> None:
         parse_placement("unsharded"),
         (sweeps.parse_axis("latency=1:2us:700"),),
     )
-    parts = tmp_path / f".partial-{sweep_report.fingerprint(points)[:16]}"
-    parts.mkdir()
-    (parts / "chunk-0.json").write_text("[[1, 2")
-    (parts / "chunk-1.json").write_text("[[1, 2]]")
-    (parts / "chunk-x.json").write_text("[]")
-    rows = sweep_report.collect(points, 1, tmp_path)
+    first, second = performance_chunk.chunks_of(points)
+    kept = tmp_path / "points"
+    kept.mkdir()
+    (kept / f"{first.key}.json").write_text('{"outcome": [[1, 2')
+    (kept / f"{second.key}.json").write_text('{"outcome": [[1, 2]]}')
+    rows = sweep_report.collect(points, Serial(), tmp_path)
     assert len(rows) == 700
-    assert rows == [row for _, part in sweeps.run(points, 1) for row in part]
+    assert rows == [row for chunk in (0, 1) for row in sweeps.evaluate_chunk(points, chunk)]
     assert list(tmp_path.iterdir()) == []
 
 

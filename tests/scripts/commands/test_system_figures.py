@@ -15,7 +15,7 @@ from recspeed.scripts.measurements import throughput as characterization
 from recspeed.scripts.measurements.cluster_workload import uniform_run
 from recspeed.scripts.measurements.fidelities import run_channel
 from recspeed.scripts.measurements.memory_systems import chip_channels, chip_system, paper_systems
-from recspeed.scripts.options import Engine
+from recspeed.scripts.options import Fidelity
 
 BANDWIDTH_COLUMNS = (
     "system,memory,channels,embedding_bytes,engine,lookups,cycles,gb_per_s_channel,"
@@ -56,11 +56,11 @@ def test_figure_6_is_the_channel_times_the_channels_of_the_system(recspeed, tmp_
     assert path.read_text().splitlines()[0] == BANDWIDTH_COLUMNS
     rows = read(path)
     expected = [
-        (memory, channels, size, engine)
+        (memory, channels, size, fidelity)
         # Four stacks of 16 pseudo channels, twelve chips of two channels, six channels.
         for memory, channels in (("hbm2e-2400", 64), ("gddr6-16000", 24), ("ddr4-3200", 6))
         for size in (32, 160)
-        for engine in ("golden", "bound")
+        for fidelity in ("golden", "bound")
     ]
     found = [
         (row["memory"], int(row["channels"]), int(row["embedding_bytes"]), row["engine"])
@@ -72,7 +72,7 @@ def test_figure_6_is_the_channel_times_the_channels_of_the_system(recspeed, tmp_
         bound = visit_bound(preset, size)
         if row["engine"] == "golden":
             run = uniform_run(preset, size, LOOKUPS, ClusterSettings(), 3)
-            assert int(row["cycles"]) == run_channel(Engine.GOLDEN, run).cycles
+            assert int(row["cycles"]) == run_channel(Fidelity.GOLDEN, run).cycles
         else:
             assert int(row["cycles"]) == -int(-bound.clocks * LOOKUPS // 1)
             assert float(row["fraction_of_bound"]) == 1
@@ -138,8 +138,8 @@ def test_figures_and_memories_share_a_page_and_their_points(recspeed, tmp_path, 
 def test_disagreement_in_a_figure_fails_the_run(recspeed, tmp_path, monkeypatch):
     def pretend(point):
         # The golden model stands in for the RTL, with one fault.
-        outcome = original(dataclasses.replace(point, engine=Engine.GOLDEN))
-        if point.engine is Engine.RTL and point.preset.name == "ddr4-3200":
+        outcome = original(dataclasses.replace(point, fidelity=Fidelity.GOLDEN))
+        if point.fidelity is Fidelity.RTL and point.preset.name == "ddr4-3200":
             return dataclasses.replace(outcome, digest="0" * 64)
         return outcome
 
@@ -191,7 +191,7 @@ def test_every_preset_is_characterized(memory, recspeed, tmp_path):
         assert float(row["gb_per_s_chip"]) == pytest.approx(channels * rate, rel=1e-3)
         if row["engine"] == "golden":
             run = uniform_run(preset, int(row["embedding_bytes"]), LOOKUPS, ClusterSettings(), 0)
-            assert int(row["cycles"]) == run_channel(Engine.GOLDEN, run).cycles
+            assert int(row["cycles"]) == run_channel(Fidelity.GOLDEN, run).cycles
             # The run may end just before a group that would have caught up one interval.
             ahead = preset.clocks.tRFC / int(row["cycles"])
             assert 0.8 < float(row["fraction_of_bound"]) <= 1 + ahead
