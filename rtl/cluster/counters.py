@@ -1,4 +1,4 @@
-"""Performance counters of a memory channel."""
+"""Performance counters of a cluster of one channel."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from recspeed.models.spec.register_map import Counter
 from recspeed.rtl.dram.attribution import Cause
 
-__all__ = ["COUNTED_EVENTS", "ChannelCounters"]
+__all__ = ["COUNTED_EVENTS", "ClusterCounters"]
 
 COUNTER_BITS = 48
 
@@ -39,11 +39,11 @@ FRONT_END_CAUSES = {
 }
 
 
-class ChannelCounters(wiring.Component):
+class ClusterCounters(wiring.Component):
     """Counts clocks, what each was spent on, and events, while `count` is 1.
 
     The front-end names the cause of a clock, or that it has nothing to do; rules 5 to 7 of
-    ARCHITECTURE.md, "Where the clocks go", then ask the channel.
+    docs/cluster.md, "Where the clocks go", then ask the cluster.
 
     Members
     -------

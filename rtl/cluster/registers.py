@@ -1,4 +1,4 @@
-"""The memory channel's registers: run-time settings in, counters and status out."""
+"""The cluster's registers: run-time settings in, counters and status out."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
@@ -14,52 +14,69 @@ from recspeed.models.spec.register_map import (
     Register,
     TableRegister,
 )
-from recspeed.models.spec.timing import MAXIMUM_REFRESH_DEBT
-from recspeed.rtl.dram.bank_machine import HIT_BITS
+from recspeed.rtl.cluster.memory_channel import ChannelSettings
 from recspeed.rtl.dram.dram_bus import bits
-from recspeed.rtl.pooling.lookup_layouts import BAG_NUMBER_BITS, TABLE_BITS
+from recspeed.rtl.pooling.lookup_layouts import BAG_NUMBER_BITS
+from recspeed.rtl.pooling.tables import DescriptorWrite
 
-__all__ = ["ChannelRegisters"]
+__all__ = ["ClusterRegisters"]
 
 
-class ChannelRegisters(wiring.Component):
-    """A register file with the map of `models.spec.registers`.
+CHANNEL_REGISTERS = {
+    Register.RUN: "run",
+    Register.OUTSTANDING: "outstanding",
+    Register.REFRESH_GROUP: "refresh_group",
+    Register.PER_BANK: "per_bank",
+    Register.ROW_HITS: "row_hits",
+    Register.SLOT_SHIFT: "slot_shift",
+}
+"""Registers that are settings of the channel, by the member's name."""
+
+
+class ClusterRegisters(wiring.Component):
+    """A register file with the map of `models.spec.register_map`.
 
     Members
     -------
-    address, write, write_data : In
-        Sets the register at `address` in this clock, if `write` is 1.
+    address : In(ADDRESS_BITS)
+        Which word.
+    write : In(1)
+        Sets the register at `address` in this clock.
+    write_data : In(64)
+        To what.
     read_data : Out(64)
         Word at `address`, in the clock after.
-    run, bags, outstanding, refresh_group, slots, slot_shift, fp32 : Out
-        The control registers.
-    table_write : Out(1), table, field : Out
-        `write_data` goes to this field of a table descriptor.
-    counters : In(64) for each Counter
+    bags : Out(BAG_NUMBER_BITS)
+        Bags of the run.
+    slots : Out(range(bag_slots + 1))
+        Bag slots in use.
+    output_fp32 : Out(1)
+        Results in FP32, else in FP16.
+    channel : Out(ChannelSettings)
+        The registers that are for the channel.
+    tables : Out(DescriptorWrite)
+        Writes of table descriptors.
+    counters : In(64).array(len(Counter))
+        What is read, by number of the counter.
+
+    *Timing*: a register is seen in the clock after its write.
+
+    Source: `models.spec.register_map`.
     """
 
     def __init__(self, parameters: ClusterParameters):
-        self.widths = {
-            Register.RUN: 1,
-            Register.BAGS: BAG_NUMBER_BITS,
-            Register.OUTSTANDING: bits(parameters.maximum_outstanding + 1),
-            Register.REFRESH_GROUP: bits(MAXIMUM_REFRESH_DEBT + 1),
-            Register.SLOTS: bits(parameters.bag_slots + 1),
-            Register.SLOT_SHIFT: bits(bits(parameters.accumulator_words) + 1),
-            Register.OUTPUT_FP32: 1,
-            Register.PER_BANK: 1,
-            Register.ROW_HITS: HIT_BITS,
-        }
+        self.parameters = parameters
         super().__init__(
             {
                 "address": In(ADDRESS_BITS),
                 "write": In(1),
                 "write_data": In(64),
                 "read_data": Out(64),
-                **{register.name.lower(): Out(width) for register, width in self.widths.items()},
-                "table_write": Out(1),
-                "table": Out(TABLE_BITS),
-                "field": Out(bits(TABLE_STRIDE)),
+                "bags": Out(BAG_NUMBER_BITS),
+                "slots": Out(bits(parameters.bag_slots + 1)),
+                "output_fp32": Out(1),
+                "channel": Out(ChannelSettings(parameters)),
+                "tables": Out(DescriptorWrite()),
                 "counters": In(64).array(len(Counter)),
             }
         )
@@ -71,15 +88,24 @@ class ChannelRegisters(wiring.Component):
         m.d.comb += [
             offset.eq(self.address - TABLE_BASE),
             in_tables.eq((self.address >= TABLE_BASE) & (self.address < COUNTER_BASE)),
-            self.table_write.eq(self.write & in_tables),
-            self.table.eq(offset >> bits(TABLE_STRIDE)),
-            self.field.eq(offset),
+            self.tables.write.eq(self.write & in_tables),
+            self.tables.table.eq(offset >> bits(TABLE_STRIDE)),
+            self.tables.field.eq(offset),
+            self.tables.value.eq(self.write_data),
         ]
+        registers = {
+            Register.BAGS: self.bags,
+            Register.SLOTS: self.slots,
+            Register.OUTPUT_FP32: self.output_fp32,
+        }
+        for register, name in CHANNEL_REGISTERS.items():
+            registers[register] = getattr(self.channel, name)
+        assert set(registers) == set(Register)
         assert len(TableRegister) <= TABLE_STRIDE
         with m.If(self.write), m.Switch(self.address):
-            for register in self.widths:
+            for register, value in registers.items():
                 with m.Case(register.value):
-                    m.d.sync += getattr(self, register.name.lower()).eq(self.write_data)
+                    m.d.sync += value.eq(self.write_data)
         m.d.sync += self.read_data.eq(0)
         with m.Switch(self.address):
             for counter in Counter:

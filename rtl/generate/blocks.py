@@ -10,6 +10,7 @@ from recspeed.models.spec.address_map import DEFAULT_ADDRESS_MAP, AddressMap, ad
 from recspeed.models.spec.cluster import ClusterParameters
 from recspeed.models.spec.collective import MAXIMUM_CHIPS, CollectiveParameters
 from recspeed.models.spec.memory import MemoryPreset
+from recspeed.rtl.cluster.cluster import Cluster
 from recspeed.rtl.cluster.memory_channel import MemoryChannel
 from recspeed.rtl.collective.engine import CollectiveEngine
 from recspeed.rtl.dram.byte_address_map import ByteAddressMap
@@ -164,12 +165,14 @@ def _of_collective(choices: Choices) -> dict[str, Any]:
 
 
 BLOCKS: dict[str, Block] = {
+    "cluster": _component("lookup issue, one memory channel, rounding and read-out", Cluster),
     "memory_channel": _component(
-        "lookup issue, DRAM front-end (reads) and pooling slice of one channel", MemoryChannel
+        "DRAM front-end (reads), row decoder and pooling slice: requests in, exact sums out",
+        MemoryChannel,
     ),
     "dram_front_end": _component("DRAM controller of one channel, reads and writes", _front_end),
     "lookup_issue": _component("bags and indices to checked read requests", LookupIssue),
-    "pooling_slice": _component("exact accumulation and rounding of 8 FP16 lanes", PoolingSlice),
+    "pooling_slice": _component("exact accumulation of 8 lanes", PoolingSlice),
     "byte_address_map": Block(
         "byte address to channel, bank, row and column",
         _address_map,

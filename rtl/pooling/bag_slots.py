@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.cluster import ClusterParameters
 from recspeed.rtl.pooling.lookup_layouts import ELEMENT_COUNT_BITS, LENGTH_BITS
+from recspeed.rtl.pooling.slot_ports import BagOpening, CompletedLookup, OldestBag
 
 __all__ = ["BagSlots"]
 
@@ -22,54 +23,32 @@ class BagSlots(wiring.Component):
 
     Members
     -------
-    slots : In
+    slots : In(range(bag_slots + 1))
         Slots in use.
-    free : Out(1)
-        A slot can be taken.
-    take, elements : In
-        The next bag takes slot `open_slot`; its vectors have so many elements.
-    open_slot : Out
-        The slot that the next `take` gets.
-    close, issued : In
-        The youngest bag, in slot `closing_slot`, is closed; it issued so many lookups. In the clock
-        of `take` for an empty bag, `close` is not needed.
-    closing_slot : In
-    open : In(1)
-        The youngest bag is not closed.
-    lookup_complete, complete_slot : In
-        One lookup of that slot is complete.
-    release : In(1)
-        The oldest bag was read out.
-    head_slot, head_elements : Out
-        The oldest bag.
-    head_complete : Out(1)
-        There is an oldest bag and it is complete.
+    issue : In(BagOpening)
+        From the lookup issue.
+    completed : In(CompletedLookup)
+        From the pooling slice.
+    oldest : Out(OldestBag)
+        To the read-out.
     occupied : Out(1)
         Some slot is occupied.
 
-    Timing: outputs follow in the clock after an input.
+    *Timing*: every output follows in the clock after an input.
+
+    *Undefined*: `slots` that changes while a slot is occupied.
+
+    Source: docs/cluster.md, "Lookup issue and bag slots".
     """
 
     def __init__(self, parameters: ClusterParameters):
         self.parameters = parameters
-        slot = range(parameters.bag_slots)
         super().__init__(
             {
                 "slots": In(range(parameters.bag_slots + 1)),
-                "free": Out(1),
-                "take": In(1),
-                "elements": In(ELEMENT_COUNT_BITS),
-                "open_slot": Out(slot),
-                "close": In(1),
-                "closing_slot": In(slot),
-                "issued": In(LENGTH_BITS),
-                "open": In(1),
-                "lookup_complete": In(1),
-                "complete_slot": In(slot),
-                "release": In(1),
-                "head_slot": Out(slot),
-                "head_elements": Out(ELEMENT_COUNT_BITS),
-                "head_complete": Out(1),
+                "issue": In(BagOpening(parameters)),
+                "completed": In(CompletedLookup(parameters)),
+                "oldest": Out(OldestBag(parameters)),
                 "occupied": Out(1),
             }
         )
@@ -77,18 +56,19 @@ class BagSlots(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         depth = self.parameters.bag_slots
+        issue, oldest, completed = self.issue, self.oldest, self.completed
         level = Signal(range(depth + 1))
         last = Signal(range(depth))
         m.d.comb += [
             last.eq(self.slots - 1),
-            self.free.eq(level < self.slots),
+            issue.free.eq(level < self.slots),
             self.occupied.eq(level != 0),
         ]
-        m.d.sync += level.eq(level + self.take - self.release)
-        with m.If(self.take):
-            m.d.sync += self.open_slot.eq(Mux(self.open_slot == last, 0, self.open_slot + 1))
-        with m.If(self.release):
-            m.d.sync += self.head_slot.eq(Mux(self.head_slot == last, 0, self.head_slot + 1))
+        m.d.sync += level.eq(level + issue.take - oldest.release)
+        with m.If(issue.take):
+            m.d.sync += issue.open_slot.eq(Mux(issue.open_slot == last, 0, issue.open_slot + 1))
+        with m.If(oldest.release):
+            m.d.sync += oldest.slot.eq(Mux(oldest.slot == last, 0, oldest.slot + 1))
 
         m.submodules.elements_memory = elements = Memory(
             shape=ELEMENT_COUNT_BITS, depth=depth, init=[]
@@ -96,20 +76,20 @@ class BagSlots(wiring.Component):
         elements_write = elements.write_port()
         elements_read = elements.read_port(domain="comb")
         m.d.comb += [
-            elements_write.en.eq(self.take),
-            elements_write.addr.eq(self.open_slot),
-            elements_write.data.eq(self.elements),
-            elements_read.addr.eq(self.head_slot),
-            self.head_elements.eq(elements_read.data),
+            elements_write.en.eq(issue.take),
+            elements_write.addr.eq(issue.open_slot),
+            elements_write.data.eq(issue.elements),
+            elements_read.addr.eq(oldest.slot),
+            oldest.elements.eq(elements_read.data),
         ]
 
         m.submodules.issued_memory = issued = Memory(shape=COUNT_BITS, depth=depth, init=[])
-        issued_head = self._counter(m, issued, self.close, self.closing_slot, self.issued)
+        issued_head = self._counter(m, issued, issue.close, issue.closing_slot, issue.issued)
         m.submodules.complete_memory = complete = Memory(shape=COUNT_BITS, depth=depth, init=[])
-        complete_head = self._counter(m, complete, self.lookup_complete, self.complete_slot, 1)
+        complete_head = self._counter(m, complete, completed.valid, completed.slot, 1)
         youngest_is_head = level == 1
-        m.d.comb += self.head_complete.eq(
-            self.occupied & ~(youngest_is_head & self.open) & (issued_head == complete_head)
+        m.d.comb += oldest.complete.eq(
+            self.occupied & ~(youngest_is_head & issue.open) & (issued_head == complete_head)
         )
         return m
 
@@ -123,6 +103,6 @@ class BagSlots(wiring.Component):
             write.addr.eq(slot),
             write.data.eq(current.data + amount),
             write.en.eq(enable),
-            head.addr.eq(self.head_slot),
+            head.addr.eq(self.oldest.slot),
         ]
         return head.data

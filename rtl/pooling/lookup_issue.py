@@ -10,14 +10,14 @@ from recspeed.models.spec.table import Policy
 from recspeed.rtl.dram.dram_bus import Request
 from recspeed.rtl.pooling.lookup_layouts import (
     BAG_NUMBER_BITS,
-    ELEMENT_COUNT_BITS,
     INDEX_BITS,
     LENGTH_BITS,
     TABLE_BITS,
     Bag,
     LookupTag,
 )
-from recspeed.rtl.pooling.tables import TableDescriptor
+from recspeed.rtl.pooling.slot_ports import BagOpening
+from recspeed.rtl.pooling.tables import DescriptorRead, TableDescriptor
 from recspeed.rtl.pooling.vector_placement import AddressMap
 
 __all__ = ["LookupIssue"]
@@ -31,47 +31,52 @@ class LookupIssue(wiring.Component):
 
     Members
     -------
-    bags : In stream of Bag, indices : In stream of 64-bit row numbers
-    table : Out, descriptor : In
-        Port to `Tables`, combinational.
-    slot_free, open_slot : In; take, elements, close, closing_slot, issued, open : Out
-        Port to `BagSlots`.
-    requests : Out stream of Request, tagged with LookupTag
-    halted : Out(1)
-        A lookup was out of range under FATAL: nothing is taken any more. Its bag was closed.
-    error_bag, error_position, error_index : Out
-        Which lookup that was.
-    lookups, clamped, dropped : Out(1)
-        An index is taken in this clock; it was clamped; it was dropped.
     run : In(1)
         Nothing is taken before this is 1.
+    bags : In(stream.Signature(Bag))
+        Heads of the bags.
+    indices : In(stream.Signature(64))
+        Row numbers, those of the first bag first.
+    table : Out(DescriptorRead)
+        To `Tables`, combinational.
+    slots : Out(BagOpening)
+        To `BagSlots`.
+    requests : Out(stream.Signature(Request))
+        Reads of the lookups, tagged with `LookupTag`.
+    halted : Out(1)
+        A lookup was out of range under FATAL: nothing is taken any more. Its bag was closed.
+    error_bag : Out(BAG_NUMBER_BITS)
+        The bag of that lookup.
+    error_position : Out(LENGTH_BITS)
+        Its position in the bag.
+    error_index : Out(64)
+        Its row number.
+    lookups : Out(1)
+        An index is taken in this clock.
+    clamped : Out(1)
+        It was clamped.
+    dropped : Out(1)
+        It was dropped.
 
-    Timing: an index taken in clock t is offered as a request from t + 2 on; one index per clock,
+    *Timing*: an index taken in clock t is offered as a request from t + 2 on; one index per clock,
     one clock per bag besides. Stalls with `requests` and while no slot is free.
 
-    Undefined: a bag of a table that has no descriptor.
+    *Undefined*: a bag of a table that has no descriptor.
+
+    Source: docs/cluster.md, "Lookup issue and bag slots".
     """
 
     def __init__(self, preset: MemoryPreset, parameters: ClusterParameters):
         self.preset = preset
         self.tag_layout = LookupTag(preset, parameters)
         self.request_layout = Request(preset, self.tag_layout.size)
-        slot = range(parameters.bag_slots)
         super().__init__(
             {
                 "run": In(1),
                 "bags": In(stream.Signature(Bag())),
                 "indices": In(stream.Signature(unsigned(INDEX_BITS))),
-                "table": Out(TABLE_BITS),
-                "descriptor": In(TableDescriptor(preset)),
-                "slot_free": In(1),
-                "open_slot": In(slot),
-                "take": Out(1),
-                "elements": Out(ELEMENT_COUNT_BITS),
-                "close": Out(1),
-                "closing_slot": Out(slot),
-                "issued": Out(LENGTH_BITS),
-                "open": Out(1),
+                "table": Out(DescriptorRead(preset)),
+                "slots": Out(BagOpening(parameters)),
                 "requests": Out(stream.Signature(self.request_layout)),
                 "halted": Out(1),
                 "error_bag": Out(BAG_NUMBER_BITS),
@@ -86,12 +91,13 @@ class LookupIssue(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.address_map = address_map = AddressMap(self.preset)
+        fields = TableDescriptor(self.preset).members
         checked_layout = data.StructLayout(
             {
                 "vector": unsigned(address_map.vector_bits),
-                "bursts": self.descriptor.shape().members["bursts"],
-                "base_row": self.descriptor.shape().members["base_row"],
-                "row_span": self.descriptor.shape().members["row_span"],
+                "bursts": fields["bursts"],
+                "base_row": fields["base_row"],
+                "row_span": fields["row_span"],
                 "tag": self.tag_layout,
             }
         )
@@ -127,7 +133,8 @@ class LookupIssue(wiring.Component):
     def _bag(self, m, checked_ready, enter, checked):
         """The open bag: takes its indices one by one, closes it after the last."""
         table = Signal(TABLE_BITS)
-        slot = Signal.like(self.open_slot)
+        slots = self.slots
+        slot = Signal.like(slots.open_slot)
         position = Signal(LENGTH_BITS)
         length = Signal(LENGTH_BITS)
         issued = Signal(LENGTH_BITS)
@@ -136,44 +143,44 @@ class LookupIssue(wiring.Component):
         index_taken = Signal()
         in_range = Signal()
         fatal = Signal()
-        descriptor = self.descriptor
+        descriptor = self.table.descriptor
         index = self.indices.payload
 
         m.d.comb += [
-            self.table.eq(Mux(self.open, table, self.bags.payload.table)),
-            self.bags.ready.eq(self.run & ~self.open & ~self.halted & self.slot_free),
-            self.indices.ready.eq(self.run & self.open & checked_ready),
+            self.table.table.eq(Mux(slots.open, table, self.bags.payload.table)),
+            self.bags.ready.eq(self.run & ~slots.open & ~self.halted & slots.free),
+            self.indices.ready.eq(self.run & slots.open & checked_ready),
             bag_taken.eq(self.bags.valid & self.bags.ready),
             index_taken.eq(self.indices.valid & self.indices.ready),
             in_range.eq(index < descriptor.rows),
-            self.take.eq(bag_taken),
-            self.elements.eq(descriptor.elements),
+            slots.take.eq(bag_taken),
+            slots.elements.eq(descriptor.elements),
             self.lookups.eq(index_taken),
             self.clamped.eq(index_taken & ~in_range & (descriptor.policy == Policy.CLAMP)),
             self.dropped.eq(index_taken & ~in_range & (descriptor.policy == Policy.DROP)),
             fatal.eq(index_taken & ~in_range & (descriptor.policy == Policy.FATAL)),
             enter.eq(index_taken & (in_range | self.clamped)),
-            self.close.eq(index_taken & ((position + 1 == length) | fatal)),
-            self.closing_slot.eq(slot),
-            self.issued.eq(issued + enter),
+            slots.close.eq(index_taken & ((position + 1 == length) | fatal)),
+            slots.closing_slot.eq(slot),
+            slots.issued.eq(issued + enter),
         ]
         with m.If(bag_taken):
             m.d.sync += [
                 table.eq(self.bags.payload.table),
                 length.eq(self.bags.payload.length),
-                slot.eq(self.open_slot),
+                slot.eq(slots.open_slot),
                 position.eq(0),
                 issued.eq(0),
                 bag_number.eq(bag_number + 1),
-                self.open.eq(self.bags.payload.length != 0),
+                slots.open.eq(self.bags.payload.length != 0),
             ]
         with m.If(index_taken):
             m.d.sync += [
                 position.eq(position + 1),
-                issued.eq(self.issued),
+                issued.eq(slots.issued),
             ]
-        with m.If(self.close):
-            m.d.sync += self.open.eq(0)
+        with m.If(slots.close):
+            m.d.sync += slots.open.eq(0)
         with m.If(fatal):
             m.d.sync += [
                 self.halted.eq(1),

@@ -1,4 +1,4 @@
-"""What crosses the borders of lookup issue and pooling slice."""
+"""What crosses the borders of the lookup issue, and the widths of a lookup's numbers."""
 
 from amaranth.hdl import unsigned
 from amaranth.lib import data
@@ -7,7 +7,7 @@ from recspeed.models.spec.cluster import ClusterParameters
 from recspeed.models.spec.memory import BEAT_BYTES, MemoryPreset
 from recspeed.models.spec.table import ELEMENT_BYTES, MAXIMUM_BAG, MAXIMUM_VECTOR_BYTES
 
-__all__ = ["BAG_NUMBER_BITS", "Bag", "LookupTag", "PooledBeat"]
+__all__ = ["BAG_NUMBER_BITS", "Bag", "LookupTag", "slot_bits"]
 
 BAG_NUMBER_BITS = 32
 LENGTH_BITS = MAXIMUM_BAG.bit_length()
@@ -15,6 +15,11 @@ INDEX_BITS = 64
 ELEMENT_COUNT_BITS = (MAXIMUM_VECTOR_BYTES // ELEMENT_BYTES).bit_length()
 VECTOR_BEAT_BITS = (MAXIMUM_VECTOR_BYTES // BEAT_BYTES - 1).bit_length()
 TABLE_BITS = 8
+
+
+def slot_bits(parameters: ClusterParameters) -> int:
+    """Width of the number of a bag slot."""
+    return (parameters.bag_slots - 1).bit_length()
 
 
 class Bag(data.StructLayout):
@@ -34,24 +39,7 @@ class LookupTag(data.StructLayout):
     def __init__(self, preset: MemoryPreset, parameters: ClusterParameters):
         super().__init__(
             {
-                "slot": unsigned((parameters.bag_slots - 1).bit_length()),
+                "slot": unsigned(slot_bits(parameters)),
                 "last_beat": unsigned((preset.burst_clocks - 1).bit_length()),
-            }
-        )
-
-
-class PooledBeat(data.StructLayout):
-    """8 lanes of a pooled vector: beat `beat` of bag `bag`; `last` marks a bag's last beat.
-
-    Each lane is FP32, or FP16 in its low half. Lanes beyond the vector are zero.
-    """
-
-    def __init__(self, parameters: ClusterParameters):
-        super().__init__(
-            {
-                "lanes": data.ArrayLayout(32, parameters.lanes),
-                "bag": unsigned(BAG_NUMBER_BITS),
-                "beat": unsigned(VECTOR_BEAT_BITS),
-                "last": unsigned(1),
             }
         )

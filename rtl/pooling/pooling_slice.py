@@ -1,16 +1,17 @@
-"""The pooling slice: adds tagged beats into the sums of their bags, and puts finished bags out."""
+"""The pooling slice: adds decoded beats into the sums of their bags, and hands exact sums on."""
 
-from amaranth.hdl import Cat, Const, Module, Signal
-from amaranth.lib import stream, wiring
+from amaranth.hdl import Cat, Module, Signal
+from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.cluster import ClusterParameters
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.rtl.cluster.readout import Readout
-from recspeed.rtl.dram.dram_bus import ReadResponse, bits
-from recspeed.rtl.pooling.lookup_layouts import ELEMENT_COUNT_BITS, LookupTag, PooledBeat
+from recspeed.rtl.dram.dram_bus import bits
+from recspeed.rtl.pooling.partial_sums import PartialSums
 from recspeed.rtl.pooling.pooling_lane import PoolingLane
+from recspeed.rtl.pooling.row_decoder import DecodedBeats
+from recspeed.rtl.pooling.slot_ports import CompletedLookup
 
 __all__ = ["PoolingSlice"]
 
@@ -20,106 +21,90 @@ class PoolingSlice(wiring.Component):
 
     Members
     -------
-    response_valid, response : In
-        Beats of lookups, tagged with LookupTag. Never stalled.
-    slot_shift : In
+    slot_shift : In(range(bits(accumulator_words) + 1))
         log2 of the accumulator words per slot.
-    fp32 : In(1)
-        Results in FP32, else in FP16.
-    lookup_complete, complete_slot : Out
-        A lookup's last beat was added. To `BagSlots`.
-    head_complete, head_slot, head_elements : In; release : Out(1)
-        The oldest bag. From and to `BagSlots`.
-    pooled : Out stream of PooledBeat
-    empty : Out(1)
-        Nothing waits to leave.
+    decoded : In(DecodedBeats)
+        Beats of lookups from the row decoder. Never stalled.
+    completed : Out(CompletedLookup)
+        To the bag slots: a lookup's last beat was added.
+    partials : Out(PartialSums)
+        The sums, word by word as they are asked for. A word starts again from zero with its read.
 
-    Timing: a beat in clock d is in its sum from d + 2 on, and `lookup_complete` is 1 in d + 1.
-    Readout as in `Readout`. One beat in and one out per clock.
+    *Timing*: a beat in clock d is in its sum from d + 2 on, and `completed.valid` is 1 in d + 1. A
+    read that is accepted in clock t is answered from t + 1 on; a read is accepted while no answer
+    waits, or in the clock in which it is taken. One beat in and one out per clock.
 
-    Undefined: beats for a bag that is being read out.
+    *Undefined*: beats for a bag that is being read out.
+
+    Source: docs/cluster.md, "Accumulators and partial sums".
     """
 
     def __init__(self, preset: MemoryPreset, parameters: ClusterParameters):
         self.parameters = parameters
-        self.tag_layout = LookupTag(preset, parameters)
-        self.response_layout = ReadResponse(preset, self.tag_layout.size)
         words = parameters.accumulator_words
         super().__init__(
             {
-                "response_valid": In(1),
-                "response": In(self.response_layout),
                 "slot_shift": In(range(bits(words) + 1)),
-                "fp32": In(1),
-                "lookup_complete": Out(1),
-                "complete_slot": Out(range(parameters.bag_slots)),
-                "head_complete": In(1),
-                "head_slot": In(range(parameters.bag_slots)),
-                "head_elements": In(ELEMENT_COUNT_BITS),
-                "release": Out(1),
-                "pooled": Out(stream.Signature(PooledBeat(parameters))),
-                "empty": Out(1),
+                "decoded": In(DecodedBeats(preset, parameters)),
+                "completed": Out(CompletedLookup(parameters)),
+                "partials": Out(PartialSums(parameters)),
             }
         )
 
     def elaborate(self, platform):
         m = Module()
         words = self.parameters.accumulator_words
-        m.submodules.readout = readout = Readout(self.parameters)
+        reads, beats = self.partials.reads, self.partials.beats
         m.submodules.touched = touched = Memory(shape=1, depth=words, init=[])
         set_touched = touched.write_port()
         clear_touched = touched.write_port()
         add_touched = touched.read_port(transparent_for=(set_touched,))
         read_touched = touched.read_port()
 
-        tag = self.tag_layout(self.response.tag)
-        last_beat = self.response.beat.all()
+        place, valid = self.decoded.place, self.decoded.valid
         add_word = Signal(range(words))
         read_word = Signal(range(words))
+        read = Signal()
         add_enable = Signal()
         written_word = Signal(range(words))
         m.d.comb += [
-            add_word.eq(
-                (tag.slot << self.slot_shift) + Cat(self.response.beat, self.response.burst)
-            ),
-            read_word.eq((self.head_slot << self.slot_shift) + readout.beat),
+            reads.ready.eq(~beats.valid | beats.ready),
+            read.eq(reads.valid & reads.ready),
+            add_word.eq((place.tag.slot << self.slot_shift) + Cat(place.beat, place.burst)),
+            read_word.eq((reads.payload.slot << self.slot_shift) + reads.payload.beat),
             add_touched.addr.eq(add_word),
             set_touched.addr.eq(written_word),
             set_touched.en.eq(add_enable),
             set_touched.data.eq(1),
             read_touched.addr.eq(read_word),
-            read_touched.en.eq(readout.read),
+            read_touched.en.eq(read),
             clear_touched.addr.eq(read_word),
-            clear_touched.en.eq(readout.read),
+            clear_touched.en.eq(read),
             clear_touched.data.eq(0),
         ]
-        padding = self.response.last & (self.response.beat > tag.last_beat)
+        with m.If(reads.ready):
+            m.d.sync += beats.valid.eq(reads.valid)
+
+        padding = place.last & (place.beat > place.tag.last_beat)
+        last_beat = place.beat.all()
         m.d.sync += [
-            add_enable.eq(self.response_valid & ~padding),
+            add_enable.eq(valid & ~padding),
             written_word.eq(add_word),
-            self.lookup_complete.eq(self.response_valid & self.response.last & last_beat),
-            self.complete_slot.eq(tag.slot),
+            self.completed.valid.eq(valid & place.last & last_beat),
+            self.completed.slot.eq(place.tag.slot),
         ]
 
         for number in range(self.parameters.lanes):
             lane = PoolingLane(words)
             m.submodules[f"lane_{number}"] = lane
             m.d.comb += [
-                lane.value.eq(self.response.data.word_select(Const(number), 16)),
                 lane.add_word.eq(add_word),
                 lane.add_enable.eq(add_enable),
                 lane.add_touched.eq(add_touched.data),
+                lane.addend.eq(self.decoded.addends[number]),
                 lane.read_word.eq(read_word),
-                lane.read_enable.eq(readout.read),
+                lane.read_enable.eq(read),
                 lane.read_touched.eq(read_touched.data),
-                lane.fp32.eq(self.fp32),
-                readout.results[number].eq(lane.result),
+                beats.payload.lanes[number].eq(lane.sum),
             ]
-        m.d.comb += [
-            readout.complete.eq(self.head_complete),
-            readout.elements.eq(self.head_elements),
-            self.release.eq(readout.release),
-            self.empty.eq(readout.empty),
-        ]
-        wiring.connect(m, wiring.flipped(self.pooled), readout.pooled)
         return m

@@ -1,4 +1,4 @@
-"""The harness of a memory channel: sources, sink, DRAM and cycle counter around it."""
+"""The harness of a cluster: sources, sink, DRAM and cycle counter around it."""
 
 # As for rtl in pyproject.toml: an Amaranth component's members are unknown to checkers.
 # pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
@@ -14,9 +14,10 @@ from amaranth.lib.wiring import In, Out
 from recspeed.models.spec.cluster import ClusterParameters
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.register_map import ADDRESS_BITS
-from recspeed.rtl.cluster.memory_channel import MemoryChannel
+from recspeed.rtl.cluster.cluster import Cluster
+from recspeed.rtl.cluster.pooled_beat import PooledBeat
 from recspeed.rtl.generate.verilog import generate
-from recspeed.rtl.pooling.lookup_layouts import Bag, PooledBeat
+from recspeed.rtl.pooling.lookup_layouts import Bag
 from recspeed.tb.checkers.stream_law import StreamLaw
 from recspeed.tb.cluster.streams import BAG_SOURCE, INDEX_SOURCE, POOLED_SINK, TOPLEVEL
 from recspeed.tb.peers.dram_peer import dram_peer
@@ -25,7 +26,7 @@ from recspeed.tb.simulator.layouts import plain_layout
 
 
 class ClusterHarness(wiring.Component):
-    """A `MemoryChannel` between DPI peers (`tb/peers`).
+    """A `Cluster` between DPI peers (`tb/peers`).
 
     Members
     -------
@@ -60,17 +61,17 @@ class ClusterHarness(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.channel = channel = MemoryChannel(self.preset, self.parameters)
+        m.submodules.cluster = cluster = Cluster(self.preset, self.parameters)
         clock = ClockSignal()
         enable = Signal()
         cycle = Signal(64)
         m.d.comb += [
-            channel.address.eq(self.address),
-            channel.write.eq(self.write),
-            channel.write_data.eq(self.write_data),
-            self.read_data.eq(channel.read_data),
-            self.done.eq(channel.done),
-            enable.eq(channel.running),
+            cluster.address.eq(self.address),
+            cluster.write.eq(self.write),
+            cluster.write_data.eq(self.write_data),
+            self.read_data.eq(cluster.read_data),
+            self.done.eq(cluster.done),
+            enable.eq(cluster.running),
         ]
         with m.If(enable):
             m.d.sync += cycle.eq(cycle + 1)
@@ -85,8 +86,8 @@ class ClusterHarness(wiring.Component):
         common = {"i_clk": clock, "i_enable": enable, "i_cycle": cycle}
         laws = []
         for name, identity, port in (
-            ("bag_source", BAG_SOURCE, channel.bags),
-            ("index_source", INDEX_SOURCE, channel.indices),
+            ("bag_source", BAG_SOURCE, cluster.bags),
+            ("index_source", INDEX_SOURCE, cluster.indices),
         ):
             payload = Signal(len(Value.cast(port.payload)))
             m.d.comb += Value.cast(port.payload).eq(payload)
@@ -103,14 +104,14 @@ class ClusterHarness(wiring.Component):
         m.submodules.pooled_sink = Instance(
             "recspeed_sink",
             p_ID=POOLED_SINK,
-            p_WIDTH=len(Value.cast(channel.pooled.payload)),
-            i_valid=channel.pooled.valid,
-            o_ready=channel.pooled.ready,
-            i_payload=Value.cast(channel.pooled.payload),
+            p_WIDTH=len(Value.cast(cluster.pooled.payload)),
+            i_valid=cluster.pooled.valid,
+            o_ready=cluster.pooled.ready,
+            i_payload=Value.cast(cluster.pooled.payload),
             **common,
         )
-        laws.append(("pooled_sink", channel.pooled))
-        self._dram(m, channel, common)
+        laws.append(("pooled_sink", cluster.pooled))
+        self._dram(m, cluster, common)
 
         violations = []
         for name, port in laws:
@@ -126,8 +127,8 @@ class ClusterHarness(wiring.Component):
         m.d.comb += self.law_violations.eq(sum(violations))
         return m
 
-    def _dram(self, m, channel, common):
-        m.submodules.dram = dram_peer(self.preset, channel.dram, common)
+    def _dram(self, m, cluster, common):
+        m.submodules.dram = dram_peer(self.preset, cluster.dram, common)
 
 
 def write_design(folder: Path, preset: MemoryPreset, parameters: ClusterParameters) -> Design:

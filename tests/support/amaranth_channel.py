@@ -17,7 +17,7 @@ from recspeed.models.runs.command_log import COMMAND_LOG
 from recspeed.models.spec.cluster import ClusterParameters
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.register_map import COUNTER_BASE, Counter, Register
-from recspeed.rtl.cluster.memory_channel import MemoryChannel
+from recspeed.rtl.cluster.cluster import Cluster
 from recspeed.tb.checkers.stream_law import StreamLaw
 from recspeed.tb.cluster.simulation import register_writes
 from recspeed.tb.peers.memory_image import memory_image
@@ -39,14 +39,14 @@ class WatchedChannel(wiring.Component):
 
     Members
     -------
-    Those of `MemoryChannel`, and
+    Those of `Cluster`, and
 
     law_violations : Out(32)
         Violations of the stream law on `pooled`.
     """
 
     def __init__(self, preset: MemoryPreset, parameters: ClusterParameters):
-        self.channel = MemoryChannel(preset, parameters)
+        self.channel = Cluster(preset, parameters)
         super().__init__({**self.channel.signature.members, "law_violations": Out(32)})
 
     def elaborate(self, platform):

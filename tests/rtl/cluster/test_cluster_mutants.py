@@ -25,9 +25,10 @@ from recspeed.models.runs.cluster import ClusterPatterns, ClusterResult, Cluster
 from recspeed.models.runs.patterns import ALWAYS
 from recspeed.models.spec.cluster import ClusterParameters, ClusterSettings
 from recspeed.models.spec.table import Policy, place_tables
-from recspeed.rtl.cluster.counters import ChannelCounters
-from recspeed.rtl.cluster.memory_channel import MemoryChannel
+from recspeed.rtl.cluster.cluster import Cluster
+from recspeed.rtl.cluster.counters import ClusterCounters
 from recspeed.rtl.cluster.readout import Readout
+from recspeed.rtl.cluster.rounding import Rounding
 from recspeed.rtl.dram.all_bank_refresh import AllBankRefresher
 from recspeed.rtl.dram.attribution import Attribution
 from recspeed.rtl.dram.bank_machine import BankMachine
@@ -42,6 +43,7 @@ from recspeed.rtl.pooling.bag_slots import BagSlots
 from recspeed.rtl.pooling.lookup_issue import LookupIssue
 from recspeed.rtl.pooling.pooling_lane import PoolingLane
 from recspeed.rtl.pooling.pooling_slice import PoolingSlice
+from recspeed.rtl.pooling.row_decoder import RowDecoder
 from recspeed.rtl.pooling.vector_placement import AddressMap
 from recspeed.tb.checkers import jedec
 from recspeed.tb.checkers.scoreboard import compare
@@ -287,7 +289,7 @@ VALUE_MUTANTS = (
         "sums not cleared",
         PoolingSlice,
         "elaborate",
-        "clear_touched.en.eq(readout.read)",
+        "clear_touched.en.eq(read)",
         "clear_touched.en.eq(0)",
         LANES,
     ),
@@ -295,11 +297,27 @@ VALUE_MUTANTS = (
         "padding is added",
         PoolingSlice,
         "elaborate",
-        "self.response.last & (self.response.beat > tag.last_beat)",
+        "place.last & (place.beat > place.tag.last_beat)",
         "0",
         LANES,
     ),
-    Mutant("lanes not masked", Readout, "elaborate", "lane < stage.lanes", "1", LANES),
+    Mutant(
+        "always FP16",
+        Rounding,
+        "elaborate",
+        "lane.fp32.eq(self.fp32)",
+        "lane.fp32.eq(0)",
+        LANES,
+    ),
+    Mutant(
+        "lanes of the decoder in reverse",
+        RowDecoder,
+        "elaborate",
+        "response.data.word_select(Const(lane), FP16_BITS)",
+        "response.data.word_select(Const(7 - lane), FP16_BITS)",
+        LANES,
+    ),
+    Mutant("lanes not masked", Readout, "elaborate", "lane < asked.lanes", "1", LANES),
 )
 
 POOLING_MUTANTS = (
@@ -323,7 +341,7 @@ POOLING_MUTANTS = (
         "open bag counts as complete",
         BagSlots,
         "elaborate",
-        "~(youngest_is_head & self.open)",
+        "~(youngest_is_head & issue.open)",
         "1",
         CLOCK,
     ),
@@ -690,7 +708,7 @@ COUNTER_MUTANTS = (
     ),
     Mutant(
         "outstanding not counted",
-        ChannelCounters,
+        ClusterCounters,
         "elaborate",
         "m.If(self.request_offered)",
         "m.If(0)",
@@ -698,18 +716,18 @@ COUNTER_MUTANTS = (
     ),
     Mutant(
         "back-pressure not counted",
-        MemoryChannel,
+        Cluster,
         "_count",
-        "~slots.free & slots.head_complete",
+        "~slots.issue.free & slots.oldest.complete",
         "0",
         "counter IDLE_BACK_PRESSURE",
     ),
     Mutant(
         "counts after done",
-        MemoryChannel,
+        Cluster,
         "_count",
         "counters.count.eq(self.running)",
-        "counters.count.eq(registers.run)",
+        "counters.count.eq(registers.channel.run)",
         "counter IDLE_",
     ),
 )

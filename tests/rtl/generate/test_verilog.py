@@ -24,7 +24,7 @@ WAIVERS = ROOT / "rtl" / "lint.vlt"
 PRESETS = ("hbm2-2000", "hbm2e-3000")
 OTHER_FAMILIES = ("ddr4-3200", "gddr6-14000", "hbm3-6400")
 CHIPS = 4
-WHOLES = ("memory_channel", "byte_address_map", "collective_engine")
+WHOLES = ("cluster", "byte_address_map", "collective_engine")
 """Blocks that hold all others."""
 
 
@@ -154,7 +154,7 @@ def test_collective_engine_has_a_link_to_every_peer(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--block fly", "--block: unknown block 'fly': expected memory_channel, "),
+        ("--block fly", "--block: unknown block 'fly': expected cluster, "),
         ("--block all --preset hbm9", "--preset: unknown memory preset 'hbm9': expected one of "),
         (
             "--block byte_address_map --address-map row:plane",
@@ -246,7 +246,8 @@ INSTANCES = {
     ("dram_front_end", "hbm2-2000"): {"bank_machine": 16, "request_queue": 2},
     ("dram_front_end", "hbm2e-3000"): {"bank_machine": 32, "request_queue": 2},
     ("dram_front_end", "ddr4-3200"): {"all_bank_refresher": 2},
-    ("memory_channel", "hbm2-2000"): {"bank_machine": 16},
+    ("memory_channel", "hbm2-2000"): {"bank_machine": 16, "pooling_lane": 8},
+    ("cluster", "hbm2-2000"): {"bank_machine": 16, "pooling_lane": 8, "round_sum": 8},
     ("collective_engine", "hbm2-2000"): {
         "collective_port": CHIPS - 1,
         "reduction_lane": 8,

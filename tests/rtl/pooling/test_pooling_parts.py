@@ -4,17 +4,45 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
+from amaranth.hdl import Module
+from amaranth.lib import wiring
 from support.amaranth_bench import run_bench
 from support.mutation import Mutant
 
 from recspeed.models.spec.cluster import ClusterParameters
 from recspeed.models.spec.memory import memory_preset
+from recspeed.rtl.cluster.readout import Readout
+from recspeed.rtl.cluster.rounding import Rounding
 from recspeed.rtl.pooling.bag_slots import BagSlots
 from recspeed.rtl.pooling.pooling_lane import PoolingLane
 from recspeed.rtl.pooling.pooling_slice import PoolingSlice
+from recspeed.rtl.pooling.row_decoder import RowDecoder
 
 WORDS = 8
 PARAMETERS = ClusterParameters(accumulator_words=64, bag_slots=8)
+
+
+class PoolingPath(wiring.Component):
+    """Row decoder, pooling slice, rounding and read-out of one channel, as a cluster wires them."""
+
+    def __init__(self, preset):
+        self.decoder = RowDecoder(preset, PARAMETERS)
+        self.pooling = PoolingSlice(preset, PARAMETERS)
+        self.rounding = Rounding(PARAMETERS)
+        self.readout = Readout(PARAMETERS)
+        super().__init__({})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.decoder = self.decoder
+        m.submodules.pooling = self.pooling
+        m.submodules.rounding = self.rounding
+        m.submodules.readout = self.readout
+        wiring.connect(m, self.decoder.decoded, self.pooling.decoded)
+        wiring.connect(m, self.readout.reads, self.pooling.partials.reads)
+        wiring.connect(m, self.pooling.partials.beats, self.rounding.sums)
+        wiring.connect(m, self.rounding.rounded, self.readout.rounded)
+        return m
 
 
 def fp32_bits(total: int) -> int:
@@ -40,21 +68,20 @@ def exercise_lane(seed: int, repeat: float) -> None:
         added: tuple[int, int] | None = None
         expected: int | None = None
         word = 0
-        ctx.set(lane.fp32, 1)
         for _ in range(1500):
             # The addition of the clock before is enabled in this clock; a read after it sees it.
             ctx.set(lane.add_enable, added is not None)
             if added is not None:
                 ctx.set(lane.add_touched, added[0] in sums)
+                ctx.set(lane.addend, {"integer": added[1]})
                 sums[added[0]] = sums.get(added[0], 0) + added[1]
             if expected is not None:
-                assert ctx.get(lane.result) == expected
+                assert ctx.get(lane.sum.integer) == expected
             just_added = added[0] if added is not None else None
             added = None
             if rng.random() < 0.8:
                 word = word if rng.random() < repeat else int(rng.integers(WORDS))
-                bits, integer = small_value(rng)
-                ctx.set(lane.value, bits)
+                _, integer = small_value(rng)
                 ctx.set(lane.add_word, word)
                 added = (word, integer)
             # A word is read when nothing is being added to it, and starts again from zero.
@@ -64,7 +91,7 @@ def exercise_lane(seed: int, repeat: float) -> None:
             ctx.set(lane.read_word, read)
             ctx.set(lane.read_enable, rng.random() < 0.3)
             if ctx.get(lane.read_enable):
-                expected = fp32_bits(sums.pop(read, 0))
+                expected = sums.pop(read, 0)
             await ctx.tick()
             if ctx.get(lane.read_enable):
                 ctx.set(lane.read_touched, touched)
@@ -108,7 +135,8 @@ class SliceModel:
 def exercise_slice(seed: int) -> None:
     """Beats of several bags, often to one word in successive clocks, then the bags' readout."""
     preset = memory_preset("hbm2-2000")
-    pooling = PoolingSlice(preset, PARAMETERS)
+    path = PoolingPath(preset)
+    decoder, pooling, readout = path.decoder, path.pooling, path.readout
     rng = np.random.default_rng(seed)
     shift, vector_beats = 2, 3
 
@@ -118,11 +146,11 @@ def exercise_slice(seed: int) -> None:
         padding = half and last and beat % 2 == 1
         if padding:
             values = [(0x7E01, 0)] * 8
-        ctx.set(pooling.response_valid, 1)
+        ctx.set(decoder.response_valid, 1)
         ctx.set(
-            pooling.response,
+            decoder.response,
             {
-                "tag": pooling.tag_layout.const({"slot": slot, "last_beat": not half}).as_bits(),
+                "tag": decoder.tag_layout.const({"slot": slot, "last_beat": not half}).as_bits(),
                 "burst": beat // 2,
                 "beat": beat % 2,
                 "last": last,
@@ -132,24 +160,24 @@ def exercise_slice(seed: int) -> None:
         if not padding:
             model.add(slot, beat, [integer for _, integer in values])
         await ctx.tick()
-        ctx.set(pooling.response_valid, 0)
+        ctx.set(decoder.response_valid, 0)
         complete = last and beat % 2 == 1
-        assert ctx.get(pooling.lookup_complete) == complete
+        assert ctx.get(pooling.completed.valid) == complete
         if complete:
-            assert ctx.get(pooling.complete_slot) == slot
+            assert ctx.get(pooling.completed.slot) == slot
 
     async def read_out(ctx, model, slot, bag):
         """The whole bag through `pooled`, with a stalling sink; its sums start again from zero."""
-        ctx.set(pooling.head_slot, slot)
-        ctx.set(pooling.head_elements, 8 * vector_beats - 3)
-        ctx.set(pooling.head_complete, 1)
+        ctx.set(readout.oldest.slot, slot)
+        ctx.set(readout.oldest.elements, 8 * vector_beats - 3)
+        ctx.set(readout.oldest.complete, 1)
         beats = []
         while len(beats) < vector_beats:
             ready = bool(rng.random() < 0.6)
-            ctx.set(pooling.pooled.ready, ready)
-            released = ctx.get(pooling.release)
-            if ready and ctx.get(pooling.pooled.valid):
-                payload = ctx.get(pooling.pooled.payload)
+            ctx.set(readout.pooled.ready, ready)
+            released = ctx.get(readout.oldest.release)
+            if ready and ctx.get(readout.pooled.valid):
+                payload = ctx.get(readout.pooled.payload)
                 beat = len(beats)
                 lanes = [fp32_bits(total) for total in model.take(slot, beat)]
                 if beat == vector_beats - 1:
@@ -160,14 +188,14 @@ def exercise_slice(seed: int) -> None:
                 beats.append(beat)
             await ctx.tick()
             if released:
-                ctx.set(pooling.head_complete, 0)
-        assert ctx.get(pooling.empty) == 1
+                ctx.set(readout.oldest.complete, 0)
+        assert ctx.get(readout.empty) == 1
         model.take(slot, vector_beats)
 
     async def bench(ctx):
         model = SliceModel()
         ctx.set(pooling.slot_shift, shift)
-        ctx.set(pooling.fp32, 1)
+        ctx.set(path.rounding.fp32, 1)
         for bag in range(24):
             slot = bag % 5
             half = bool(bag % 2)
@@ -179,9 +207,9 @@ def exercise_slice(seed: int) -> None:
             await ctx.tick()
             await read_out(ctx, model, slot, bag)
             # The beat of padding may hold a sum of full vectors; the next bag must not inherit it.
-            ctx.set(pooling.head_complete, 0)
+            ctx.set(readout.oldest.complete, 0)
 
-    run_bench(pooling, bench)
+    run_bench(path, bench)
 
 
 def exercise_slices() -> None:
@@ -198,8 +226,8 @@ def test_slice(seed):
     ("old", "new"),
     [
         ("read_port(transparent_for=(set_touched,))", "read_port()"),
-        ("clear_touched.en.eq(readout.read)", "clear_touched.en.eq(0)"),
-        ("tag.slot << self.slot_shift", "tag.slot << 1"),
+        ("clear_touched.en.eq(read)", "clear_touched.en.eq(0)"),
+        ("place.tag.slot << self.slot_shift", "place.tag.slot << 1"),
     ],
 )
 def test_a_faulty_slice_is_caught(old, new, monkeypatch):
@@ -241,47 +269,47 @@ def exercise_slots(slots: int, clocks: int = 1500) -> None:
         ctx.set(ring.slots, slots)
         full = released = 0
         for clock in range(clocks):
-            assert ctx.get(ring.free) == (len(model.bags) < slots), clock
+            assert ctx.get(ring.issue.free) == (len(model.bags) < slots), clock
             assert ctx.get(ring.occupied) == bool(model.bags)
-            assert ctx.get(ring.open_slot) == model.next_slot
-            assert ctx.get(ring.head_complete) == model.head_complete, clock
+            assert ctx.get(ring.issue.open_slot) == model.next_slot
+            assert ctx.get(ring.oldest.complete) == model.head_complete, clock
             if model.bags:
-                assert ctx.get(ring.head_slot) == model.bags[0][0]
-                assert ctx.get(ring.head_elements) == model.bags[0][1]
+                assert ctx.get(ring.oldest.slot) == model.bags[0][0]
+                assert ctx.get(ring.oldest.elements) == model.bags[0][1]
             full += len(model.bags) == slots
 
             release = model.head_complete and rng.random() < 0.4
             take = open_bag is None and len(model.bags) < slots and rng.random() < 0.7
             complete = bool(pending) and rng.random() < 0.6
             closed = None
-            ctx.set(ring.release, release)
-            ctx.set(ring.take, take)
-            ctx.set(ring.lookup_complete, complete)
+            ctx.set(ring.oldest.release, release)
+            ctx.set(ring.issue.take, take)
+            ctx.set(ring.completed.valid, complete)
             if open_bag is not None:
                 # One lookup, and perhaps the last one: then the bag says how many there were.
                 slot, issued = open_bag
                 last = rng.random() < 0.3
                 enters = rng.random() < 0.8
-                ctx.set(ring.close, last)
-                ctx.set(ring.closing_slot, slot)
-                ctx.set(ring.issued, issued + enters)
+                ctx.set(ring.issue.close, last)
+                ctx.set(ring.issue.closing_slot, slot)
+                ctx.set(ring.issue.issued, issued + enters)
                 in_flight += enters
                 if enters:
                     pending.append(slot)
                 open_bag = None if last else [slot, issued + enters]
                 closed = (slot, issued + enters) if last else None
             else:
-                ctx.set(ring.close, 0)
+                ctx.set(ring.issue.close, 0)
             if take:
                 elements = int(rng.integers(2, 513))
                 empty = rng.random() < 0.3
-                ctx.set(ring.elements, elements)
+                ctx.set(ring.issue.elements, elements)
                 model.take(elements, closed=empty)
                 if not empty:
                     open_bag = [model.bags[-1][0], 0]
             if complete:
                 slot = pending.pop(int(rng.integers(len(pending) - (closed is not None) or 1)))
-                ctx.set(ring.complete_slot, slot)
+                ctx.set(ring.completed.slot, slot)
                 model.of_slot(slot)[3] += 1
             if release:
                 model.bags.pop(0)
@@ -290,7 +318,7 @@ def exercise_slots(slots: int, clocks: int = 1500) -> None:
                 bag = model.of_slot(closed[0])
                 bag[2], bag[4] = closed[1], True
             await ctx.tick()
-            ctx.set(ring.open, open_bag is not None)
+            ctx.set(ring.issue.open, open_bag is not None)
         assert released > clocks // 20
         assert full > 0
 
@@ -310,7 +338,7 @@ def test_bag_slots(slots):
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("~(youngest_is_head & self.open)", "1"),
+        ("~(youngest_is_head & issue.open)", "1"),
         ("level < self.slots", "level <= self.slots"),
         ("issued_head == complete_head", "issued_head >= complete_head"),
     ],
@@ -328,22 +356,22 @@ def test_the_largest_bag_is_counted():
     async def bench(ctx):
         ctx.set(ring.slots, 1)
         for _ in range(3):
-            ctx.set(ring.take, 1)
+            ctx.set(ring.issue.take, 1)
             await ctx.tick()
-            ctx.set(ring.take, 0)
-            ctx.set(ring.close, 1)
-            ctx.set(ring.issued, 4095)
+            ctx.set(ring.issue.take, 0)
+            ctx.set(ring.issue.close, 1)
+            ctx.set(ring.issue.issued, 4095)
             await ctx.tick()
-            ctx.set(ring.close, 0)
-            ctx.set(ring.lookup_complete, 1)
+            ctx.set(ring.issue.close, 0)
+            ctx.set(ring.completed.valid, 1)
             for _ in range(4095):
-                assert ctx.get(ring.head_complete) == 0
+                assert ctx.get(ring.oldest.complete) == 0
                 await ctx.tick()
-            ctx.set(ring.lookup_complete, 0)
-            assert ctx.get(ring.head_complete) == 1
-            ctx.set(ring.release, 1)
+            ctx.set(ring.completed.valid, 0)
+            assert ctx.get(ring.oldest.complete) == 1
+            ctx.set(ring.oldest.release, 1)
             await ctx.tick()
-            ctx.set(ring.release, 0)
+            ctx.set(ring.oldest.release, 0)
             assert ctx.get(ring.occupied) == 0
 
     run_bench(ring, bench)
