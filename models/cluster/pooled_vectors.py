@@ -1,6 +1,6 @@
 """Functional model of a cluster's result: the exact sums of every bag, added up, then rounded once.
 
-Source of every rule: docs/cluster.md, "Accumulators", "Reduction" and "Rounding".
+Source of every rule: docs/cluster.md, "Accumulators" and "Rounding".
 """
 
 import numpy as np

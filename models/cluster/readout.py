@@ -1,9 +1,9 @@
 """Cycle model of the read-out: the oldest complete bag, beat by beat, through registers R and O.
 
-What the beats hold is known from `pooled_sums.py`: they come in order of bags, so that the number
-of transfers says which beat is where.
+What the beats hold is known from `pooled_vectors.py`: they come in order of bags, so that the
+number of transfers says which beat is where.
 
-Source of every rule: ARCHITECTURE.md, "Accumulators and output".
+Source of every rule: docs/cluster.md, "Read-out".
 """
 
 import numpy as np

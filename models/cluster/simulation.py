@@ -1,6 +1,6 @@
 """Golden model of the memory channel: every bit of every result, and the clock of every event.
 
-It is written from ARCHITECTURE.md, "The memory channel", and shares nothing with the RTL.
+It is written from docs/cluster.md and shares nothing with the RTL.
 """
 
 from dataclasses import replace

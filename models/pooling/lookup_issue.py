@@ -4,7 +4,7 @@ The functions take one `LOOKUP_ISSUE` record. `issue_clock` does everything that
 the slots' part of the read-out is in `output.py`. They are given no arrays: numba counts references
 to an array that is passed between compiled functions, which takes longer than all else here.
 
-Source of every rule: ARCHITECTURE.md, "Streams in" and "Lookup issue and bag slots".
+Source of every rule: docs/cluster.md, "Streams in" and "Lookup issue and bag slots".
 """
 
 import numpy as np

@@ -35,7 +35,7 @@ class Readout(wiring.Component):
 
     *Undefined*: an answer that comes later than one clock after its read.
 
-    Source: docs/cluster.md, "Accumulators, rounding and read-out".
+    Source: docs/cluster.md, "Read-out".
     """
 
     def __init__(self, parameters: ClusterParameters):

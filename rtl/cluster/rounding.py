@@ -28,7 +28,7 @@ class Rounding(wiring.Component):
 
     *Undefined*: `fp32` that changes while a beat is offered.
 
-    Source: docs/cluster.md, "Accumulators, rounding and read-out".
+    Source: docs/cluster.md, "Rounding".
     """
 
     def __init__(self, parameters: ClusterParameters):

@@ -46,7 +46,7 @@ class PoolingLane(wiring.Component):
 
     *Undefined*: a read of a word in the clock t of an addition to it or in t + 1.
 
-    Source: docs/cluster.md, "Accumulators and partial sums".
+    Source: docs/cluster.md, "Accumulators".
     """
 
     def __init__(self, words: int):

@@ -36,7 +36,7 @@ class PoolingSlice(wiring.Component):
 
     *Undefined*: beats for a bag that is being read out.
 
-    Source: docs/cluster.md, "Accumulators and partial sums".
+    Source: docs/cluster.md, "Accumulators".
     """
 
     def __init__(self, preset: MemoryPreset, parameters: ClusterParameters):

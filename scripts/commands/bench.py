@@ -27,7 +27,7 @@ from recspeed.tb.cluster.simulation import TOPLEVEL, build_channel, simulate_clu
 from recspeed.tb.simulator.runtime import runtime_objects
 
 EXAMPLE = "Example: recspeed bench --memory hbm2-2000"
-BLOCKS = ("memory_channel", "collective")
+BLOCKS = ("cluster", "collective")
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def bench(
     """Measure simulation speed, build time, and the fraction of pin rate and bound."""
     if block not in (*BLOCKS, "all"):
         raise UserError(f"--block: unknown block '{block}': expected {', '.join(BLOCKS)} or all")
-    if block in ("memory_channel", "all"):
+    if block in ("cluster", "all"):
         _bench_channel(memory_preset(memory), lookups, seed, build)
     if block in ("collective", "all"):
         _bench_collectives(build)

@@ -31,7 +31,7 @@ WAVEFORMS = 3
 def plan(block: str, random: int, mixes: int, collectives: int, seed: int) -> list[Case]:
     """The cases of a block, or of all."""
     counts = {
-        "memory_channel": random,
+        "cluster": random,
         "dram_front_end": mixes,
         "hbm_channel": mixes,
         "collective": collectives,

@@ -14,7 +14,7 @@ from recspeed.models.spec.toml import SpecificationError
 from recspeed.rtl.generate.blocks import BLOCKS, Block, Choices, Port
 from recspeed.scripts.console import UserError, out, whole_file
 
-EXAMPLE = "Example: recspeed verilog --block memory_channel --preset hbm2e-3000 --out verilog"
+EXAMPLE = "Example: recspeed verilog --block cluster --preset hbm2e-3000 --out verilog"
 
 
 def description(name: str, block: Block, ports: list[Port], choices: Choices) -> dict:

@@ -10,7 +10,7 @@ from recspeed.tb.regression.dram_cases import front_end_cases, hbm_channel_cases
 __all__ = ["BLOCKS", "regression_cases"]
 
 BLOCKS: Mapping[str, Callable[[int, int], list[Case]]] = {
-    "memory_channel": channel_cases,
+    "cluster": channel_cases,
     "dram_front_end": front_end_cases,
     "hbm_channel": hbm_channel_cases,
     "collective": collective_cases,

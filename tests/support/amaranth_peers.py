@@ -1,6 +1,6 @@
 """What surrounds a design in Amaranth's own simulator: sources and a DRAM, clock by clock.
 
-Peers as ARCHITECTURE.md and docs/dram.md describe them, in Python: they share nothing with
+Peers as docs/cluster.md and docs/dram.md describe them, in Python: they share nothing with
 `tb/peers`.
 """
 

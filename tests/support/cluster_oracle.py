@@ -1,4 +1,4 @@
-"""An oracle for the golden model: ARCHITECTURE.md's memory channel, clock by clock.
+"""An oracle for the golden model: docs/cluster.md, clock by clock.
 
 It is plain Python in the page's order and words, with every rule in its most literal form, around
 the front-end of `dram_oracle.py`. It moves

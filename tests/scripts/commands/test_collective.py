@@ -242,4 +242,4 @@ def test_bench_prints_the_figures_of_collectives(capsys, monkeypatch):
 
 def test_bench_of_an_unknown_block(capsys):
     message = CommandLine(capsys).refused("bench", "--block", "link")
-    assert message == "--block: unknown block 'link': expected memory_channel, collective or all"
+    assert message == "--block: unknown block 'link': expected cluster, collective or all"

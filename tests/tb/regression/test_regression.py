@@ -74,7 +74,7 @@ def test_every_run_of_the_full_regression_can_be_made():
 
 
 def test_every_block_has_its_cases_and_no_other():
-    assert set(BLOCKS) == {"memory_channel", "dram_front_end", "hbm_channel", "collective"}
+    assert set(BLOCKS) == {"cluster", "dram_front_end", "hbm_channel", "collective"}
     counts = {"hbm_channel": 2, "collective": 7}
     names = [case.name for case in regression_cases(counts, 5)]
     assert len(names) == len(set(names))
