@@ -20,9 +20,9 @@ OUTPUT = np.dtype(
 
 def output(total_beats: int, pattern: int) -> np.ndarray:
     """An `OUTPUT` array of one record, as it is in clock 0."""
-    state = np.zeros(1, dtype=OUTPUT)
-    state["total"], state["pattern"] = total_beats, pattern
-    return state
+    registers = np.zeros(1, dtype=OUTPUT)
+    registers["total"], registers["pattern"] = total_beats, pattern
+    return registers
 
 
 @njit(error_model="numpy")

@@ -7,7 +7,9 @@ wheel twice, since what sets such a timer waits for it. Arrays by queue have the
 then the write queues; *direction* is 0 for reads and 1 for writes.
 
 What is used together lies together: all wheels of one clock in one line of the processor's cache,
-and all fields of one waiting request in another. So many front-ends can be stepped in turn.
+and all fields of one waiting request in another. Clocks and masks have 64 bits; numbers of
+requests, banks and places have 32, and so has a wheel whose masks fit. So many front-ends can be
+stepped in turn: what they touch stays in the cache.
 
 Source of every rule: docs/dram.md.
 """
@@ -61,8 +63,9 @@ _PER_RANK = (
     "activates_of_rank",
 )
 _PER_STACK = ("stack_banks", "stack_turn_end")
-_PER_BANK = (
-    *("rank", "stack", "group", "group_banks", "group_turn_end", "bank_end"),
+_PER_BANK = ("group_banks", "group_turn_end", "bank_end")
+_SMALL_PER_BANK = (
+    *("rank", "stack", "group"),
     *("open_age", "open_left", "open_row", "open_column", "open_tag", "open_served"),
 )
 _PER_QUEUE = ("queue_head", "queue_count", "head_age")
@@ -100,8 +103,13 @@ every preset that ships at the usual queue depth."""
 
 @cache
 def front_end_type(capacity: Capacity) -> np.dtype:
-    """The type of a record of that capacity: parameters and registers, as described below."""
+    """The type of a record of that capacity: parameters and registers, as described below.
+
+    Numbers of 32 bits have a sign, since numba makes a float64 of uint64 and int64 together, and a
+    sum of two uint32 is a uint64. Only a wheel's masks have none: their highest bit is a bank.
+    """
     queues = 2 * capacity.banks
+    wheel_entry = "<u4" if capacity.banks <= 32 else "<i8"
     return np.dtype(
         [(name, "<i8") for name in _TIMINGS + _PARAMETERS + _REGISTERS]
         + [("causes", "<i8", (len(Counter),))]
@@ -113,9 +121,10 @@ def front_end_type(capacity: Capacity) -> np.dtype:
         + [(name, "<i8", (MAXIMUM_RANKS,)) for name in _PER_RANK]
         + [(name, "<i8", (MAXIMUM_STACKS,)) for name in _PER_STACK]
         + [(name, "<i8", (capacity.banks,)) for name in _PER_BANK]
-        + [(name, "<i8", (queues,)) for name in _PER_QUEUE]
-        + [("wheel", "<i8", (capacity.wheel, 8))]
-        + [("request", "<i8", (queues * capacity.queue_depth, 8))]
+        + [(name, "<i4", (capacity.banks,)) for name in _SMALL_PER_BANK]
+        + [(name, "<i4", (queues,)) for name in _PER_QUEUE]
+        + [("wheel", wheel_entry, (capacity.wheel, 8))]
+        + [("request", "<i4", (queues * capacity.queue_depth, 8))]
         + [("ring_done", "<i8", (RING,)), ("ring_bursts", "<i8", (RING,))]
     )
 
@@ -147,11 +156,12 @@ def front_ends(runs: Sequence[DramRun]) -> np.ndarray:
     ValueError
         For a timing that exceeds the model's wheel.
     """
-    needed = [_needed(run.preset, run.queue_depth) for run in runs]
+    needed = [_needed(run.preset, run.settings, run.queue_depth) for run in runs]
     capacity = next(size for size in CAPACITIES if all(map(size.holds, needed)))
-    return np.concatenate(
-        [_record(run.preset, run.settings, run.queue_depth, capacity) for run in runs]
-    )
+    records = np.zeros(len(runs), dtype=front_end_type(capacity))
+    for number, run in enumerate(runs):
+        records[number] = _record(run.preset, run.settings, run.queue_depth, capacity)[0]
+    return records
 
 
 def front_end(preset: MemoryPreset, settings: FrontEndSettings, queue_depth: int) -> np.ndarray:
@@ -162,13 +172,13 @@ def front_end(preset: MemoryPreset, settings: FrontEndSettings, queue_depth: int
     ValueError
         For a timing that exceeds the model's wheel.
     """
-    needed = _needed(preset, queue_depth)
+    needed = _needed(preset, settings, queue_depth)
     capacity = next(size for size in CAPACITIES if size.holds(needed))
     return _record(preset, settings, queue_depth, capacity)
 
 
-def _needed(preset: MemoryPreset, queue_depth: int) -> Capacity:
-    return Capacity(preset.banks, queue_depth, _wheel_clocks(preset))
+def _needed(preset: MemoryPreset, settings: FrontEndSettings, queue_depth: int) -> Capacity:
+    return Capacity(preset.banks, queue_depth, _wheel_clocks(preset, settings))
 
 
 def _record(
@@ -177,7 +187,7 @@ def _record(
     record = np.zeros(1, dtype=front_end_type(capacity))
     _set_timings(record, preset)
     _set_places(record, preset)
-    record["wheel_mask"] = _wheel_clocks(preset) - 1
+    record["wheel_mask"] = _wheel_clocks(preset, settings) - 1
     record["row_cause"] = Counter.IDLE_BANK_BUSY
     never = np.iinfo(np.int64).max
     organization, clocks = preset.organization, preset.clocks
@@ -222,11 +232,15 @@ def _set_timings(record: np.ndarray, preset: MemoryPreset) -> None:
     record["burst_clocks"] = preset.burst_clocks
 
 
-def _wheel_clocks(preset: MemoryPreset) -> int:
-    """Clocks of a wheel in which every timer of the banks and the way back of the data fit."""
+def _wheel_clocks(preset: MemoryPreset, settings: FrontEndSettings) -> int:
+    """Clocks of a wheel in which every timer of the banks and the way back of the data fit.
+
+    tRFCpb, by far the longest, counts only where refresh is per bank.
+    """
     clocks = preset.clocks
     longest = max(
-        *(clocks.tRC, clocks.tRAS + clocks.tRP, clocks.tRFCpb, clocks.tRCD, clocks.tRCD_WR),
+        *(clocks.tRC, clocks.tRAS + clocks.tRP, clocks.tRCD, clocks.tRCD_WR),
+        clocks.tRFCpb if settings.per_bank else 0,
         *(clocks.tRTP + clocks.tRP, preset.write_to_precharge + clocks.tRP),
         *(clocks.tCCD_L, clocks.tRRD_L),
         2 + clocks.tCL + preset.burst_clocks,

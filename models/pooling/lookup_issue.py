@@ -44,15 +44,15 @@ lookups that a slot has issued and not had back; `slot_beats`: beats of its pool
 
 def lookup_issue(run: ClusterRun, slots: int) -> np.ndarray:
     """A `LOOKUP_ISSUE` array of one record, as it is in clock 0."""
-    state = np.zeros(1, dtype=LOOKUP_ISSUE)
-    state["slots"], state["banks"] = slots, run.preset.banks
-    state["bags"], state["lookups_of_run"] = len(run.bag_lengths), len(run.indices)
+    record = np.zeros(1, dtype=LOOKUP_ISSUE)
+    record["slots"], record["banks"] = slots, run.preset.banks
+    record["bags"], record["lookups_of_run"] = len(run.bag_lengths), len(run.indices)
     for number, table in enumerate(run.tables):
-        state["bursts"][0, number] = table.bursts(run.preset)
+        record["bursts"][0, number] = table.bursts(run.preset)
         for name in ("rows", "beats", "base_row", "row_span", "policy"):
-            state[name][0, number] = getattr(table, name)
-    state["bag_pattern"], state["index_pattern"] = run.patterns.bags, run.patterns.indices
-    return state
+            record[name][0, number] = getattr(table, name)
+    record["bag_pattern"], record["index_pattern"] = run.patterns.bags, run.patterns.indices
+    return record
 
 
 @njit(error_model="numpy")

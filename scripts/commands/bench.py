@@ -22,6 +22,7 @@ from recspeed.scripts.measurements.collective_figures import (
     bandwidth_table as collective_bandwidth_table,
 )
 from recspeed.scripts.measurements.collective_figures import error_table, latency_table
+from recspeed.scripts.measurements.front_end_bench import lock_step_table, measure_lock_step
 from recspeed.tb.cluster.harness import ClusterHarness
 from recspeed.tb.cluster.simulation import TOPLEVEL, build_channel, simulate_clusters
 from recspeed.tb.simulator.runtime import runtime_objects
@@ -135,8 +136,10 @@ def _bench_collectives(build: bool) -> None:
 def _bench_channel(preset: MemoryPreset, lookups: int, seed: int, build: bool) -> None:
     """Measure a memory channel and print its tables."""
     with progress() as bar:
-        task = bar.add_task("bench", total=3)
+        task = bar.add_task("bench", total=4)
         speed = measure_speed(preset, lookups, seed)
+        bar.advance(task)
+        lock_step = measure_lock_step(preset, 4 * lookups, seed)
         bar.advance(task)
         bandwidth = bandwidth_table(preset, lookups // 2, seed)
         bar.advance(task)
@@ -164,6 +167,7 @@ def _bench_channel(preset: MemoryPreset, lookups: int, seed: int, build: bool) -
         )
         table.add_row("Verilator's runtime, once for all builds, s", f"{times.runtime:.1f}")
     out.print(table)
+    out.print(lock_step_table(preset, lock_step))
     out.print(bandwidth)
 
 
