@@ -39,7 +39,7 @@ def measure_lock_step(preset: MemoryPreset, requests: int, seed: int) -> dict[in
         for front_ends in FRONT_ENDS
     }
     simulate_in_lock_step(groups[1], record_beats=False, record_commands=False)  # compiles it
-    fastest = dict.fromkeys(FRONT_ENDS, 0.0)
+    fastest: dict[int, float] = dict.fromkeys(groups, 0.0)
     # Numbers take turns, so that a slow spell of the machine meets all of them.
     for _ in range(MEASUREMENTS):
         for front_ends, runs in groups.items():
