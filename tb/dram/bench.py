@@ -11,7 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
 from recspeed.models.spec.register_map import Counter
-from recspeed.rtl.cluster.counters import COUNTED_EVENTS, ChannelCounters
+from recspeed.rtl.cluster.counters import COUNTED_EVENTS, ClusterCounters
 from recspeed.tb.checkers.stream_law import StreamLaw
 from recspeed.tb.dram.streams import read_source, response_sink, write_source, written_sink
 from recspeed.tb.peers.dram_peer import dram_peer
@@ -82,7 +82,7 @@ class FrontEndBench(wiring.Component):
 
     def _count(self, m, enable):
         ports = self.ports
-        m.submodules.channel_counters = counters = ChannelCounters()
+        m.submodules.channel_counters = counters = ClusterCounters()
         events = {
             Counter.ACTIVATES: ports.activate,
             Counter.READS: ports.move_read,
