@@ -1,7 +1,6 @@
 """What every command shares: user errors, progress bars, files that appear whole or not at all."""
 
 import os
-import signal
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -39,15 +38,6 @@ def fail(message: str, exit_code: int) -> int:
     """Write `message` as one line on standard error and return `exit_code`."""
     print("recspeed: " + " ".join(message.split()), file=sys.stderr)
     return exit_code
-
-
-def interrupt_on_termination() -> None:
-    """Let SIGTERM do what Ctrl-C does: results are kept, and simulators do not outlive us."""
-
-    def interrupt(_number: int, _frame: object) -> None:
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, interrupt)
 
 
 def progress() -> Progress:

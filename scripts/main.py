@@ -17,8 +17,8 @@ from recspeed.scripts.console import (
     USAGE_ERROR,
     UserError,
     fail,
-    interrupt_on_termination,
 )
+from recspeed.scripts.interruption import interrupt_on_termination
 
 COMMANDS: dict[str, str] = {
     "info": "Versions and presets, or the derived figures of one preset.",

@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from typing import Any
 
 from recspeed.scripts.console import CHECK_FAILED, UserError
+from recspeed.scripts.interruption import interrupt_on_termination
 from recspeed.scripts.measurements.point import Point
 
 END_SECONDS = 15
@@ -137,12 +138,7 @@ def _serve(connection: Connection) -> None:
 
 def main() -> None:
     """Serve until the other side ends or a signal comes."""
-
-    def stop(_number: int, _frame: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, stop)
+    interrupt_on_termination(once=True)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         _serve(Connection(int(sys.argv[1])))

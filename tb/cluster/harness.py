@@ -9,11 +9,9 @@ from pathlib import Path
 
 from amaranth.hdl import ClockSignal, Instance, Module, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.cluster import ClusterParameters
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.models.spec.register_map import ADDRESS_BITS
 from recspeed.rtl.cluster.cluster import Cluster
 from recspeed.rtl.cluster.pooled_beat import PooledBeat
 from recspeed.rtl.generate.verilog import generate
@@ -21,22 +19,15 @@ from recspeed.rtl.pooling.lookup_layouts import Bag
 from recspeed.tb.checkers.stream_law import StreamLaw
 from recspeed.tb.cluster.streams import BAG_SOURCE, INDEX_SOURCE, POOLED_SINK, TOPLEVEL
 from recspeed.tb.peers.dram_peer import dram_peer
+from recspeed.tb.simulator.control_ports import control_ports
 from recspeed.tb.simulator.design import Design
 from recspeed.tb.simulator.layouts import plain_layout
 
 
 class ClusterHarness(wiring.Component):
-    """A `Cluster` between DPI peers (`tb/peers`).
+    """A `Cluster` between DPI peers (`tb/peers`), with the members of `control_ports`.
 
-    Members
-    -------
-    address, write, write_data : In; read_data : Out
-        The channel's register bus.
-    load, store, index : In
-        Load run number `index`, store its outputs, in this clock.
-    done : Out(1)
-    law_violations : Out(32)
-        Violations of the stream law on the channel's three streams.
+    The registers are the cluster's; the stream law is watched on its three streams.
 
     The peers run from the clock in which register RUN is seen set until `done`. `cycle` counts from
     0 in that clock.
@@ -45,19 +36,7 @@ class ClusterHarness(wiring.Component):
     def __init__(self, preset: MemoryPreset, parameters: ClusterParameters):
         self.preset = preset
         self.parameters = parameters
-        super().__init__(
-            {
-                "address": In(ADDRESS_BITS),
-                "write": In(1),
-                "write_data": In(64),
-                "read_data": Out(64),
-                "load": In(1),
-                "store": In(1),
-                "index": In(32),
-                "done": Out(1),
-                "law_violations": Out(32),
-            }
-        )
+        super().__init__(control_ports())
 
     def elaborate(self, platform):
         m = Module()

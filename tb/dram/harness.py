@@ -9,16 +9,16 @@ from pathlib import Path
 
 from amaranth.hdl import Cat, ClockSignal, Instance, Module, Signal
 from amaranth.lib import wiring
-from amaranth.lib.wiring import In, Out
 
 from recspeed.models.spec.memory import MemoryPreset
-from recspeed.models.spec.register_map import ADDRESS_BITS, COUNTER_BASE, Counter
+from recspeed.models.spec.register_map import COUNTER_BASE, Counter
 from recspeed.rtl.dram.dram_bus import ReadResponse, Request
 from recspeed.rtl.dram.front_end import DramFrontEnd
 from recspeed.rtl.dram.hbm_channel import HbmChannel
 from recspeed.rtl.generate.verilog import generate
 from recspeed.tb.dram.bench import FrontEndBench
 from recspeed.tb.dram.streams import REGISTER_STRIDE, TAG_BITS, TOPLEVEL, HarnessRegister
+from recspeed.tb.simulator.control_ports import control_ports
 from recspeed.tb.simulator.design import Design
 from recspeed.tb.simulator.layouts import plain_layout
 from recspeed.tb.simulator.plan import COUNTER_STRIDE
@@ -27,7 +27,7 @@ MAXIMUM_OUTSTANDING = 256
 
 
 class FrontEndHarness(wiring.Component):
-    """`DramFrontEnd`s with writes between DPI peers; the same control ports as `ClusterHarness`.
+    """`DramFrontEnd`s with writes between DPI peers, with the members of `control_ports`.
 
     Parameters
     ----------
@@ -45,19 +45,7 @@ class FrontEndHarness(wiring.Component):
         self.preset = preset
         self.queue_depth = queue_depth
         self.pseudo_channels = pseudo_channels
-        super().__init__(
-            {
-                "address": In(ADDRESS_BITS),
-                "write": In(1),
-                "write_data": In(64),
-                "read_data": Out(64),
-                "load": In(1),
-                "store": In(1),
-                "index": In(32),
-                "done": Out(1),
-                "law_violations": Out(32),
-            }
-        )
+        super().__init__(control_ports())
 
     def elaborate(self, platform):
         m = Module()

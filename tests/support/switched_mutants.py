@@ -281,7 +281,7 @@ class _Switcher:
                     textwrap.indent(text, "    "),
                 ]
             )
-        return ast.parse(text).body  # type: ignore[return-value]
+        return ast.parse(text).body  # type: ignore[return-value]: a module's body is statements
 
 
 def _compiled(owner: type, method: str, sites: Sequence[Site], picks: Picks):

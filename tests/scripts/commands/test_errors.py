@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from support.command_line import CommandLine
 from recspeed.models.spec.memory import memory_preset_names
 from recspeed.scripts import console
 from recspeed.scripts.commands import pool, trace_convert
-from recspeed.scripts.measurements import throughput as characterization
 
 PROGRAM = [sys.executable, "-m", "recspeed.scripts.main"]
 
@@ -177,11 +177,16 @@ def test_full_disk_before_anything_is_written(recspeed, tmp_path, monkeypatch):
 def test_full_disk_during_a_characterization_keeps_nothing_half_written(
     recspeed, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(characterization.json, "dumps", no_space)
+    write_text = Path.write_text
+
+    def half_written(path, text, **named):
+        write_text(path, text[: len(text) // 2], **named)
+        no_space()
+
+    monkeypatch.setattr(Path, "write_text", half_written)
     run = ("--bytes", 64, "--engine", "golden", "--lookups", 800, "--out", tmp_path / "out")
-    monkeypatch.setattr(characterization.Point, "key", "somewhere")
     message = recspeed.refused("characterize", "--memory", "hbm2-2000", *run, code=1)
-    assert message.endswith("somewhere.json: cannot be written: No space left on device")
+    assert message.endswith(".json: cannot be written: No space left on device")
     assert os.listdir(tmp_path / "out" / "points") == []
 
 

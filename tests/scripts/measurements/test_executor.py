@@ -108,7 +108,7 @@ def test_an_interrupted_sweep_goes_on_where_it_was(tmp_path):
 
 def test_a_terminated_sweep_leaves_no_worker(tmp_path):
     program = (
-        "import sys; from recspeed.scripts.console import interrupt_on_termination as on\n"
+        "import sys; from recspeed.scripts.interruption import interrupt_on_termination as on\n"
         "from support.points import Measured\n"
         "from recspeed.scripts.measurements.executor import Processes, run_points\n"
         f"on(); run_points([Measured({str(tmp_path)!r}, n, seconds=60) for n in (0, 1)], None, "
