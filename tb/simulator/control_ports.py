@@ -1,13 +1,13 @@
 """The ports of every Amaranth harness, by which the cocotb module works it."""
 
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from recspeed.models.spec.register_map import ADDRESS_BITS
 
 __all__ = ["control_ports"]
 
 
-def control_ports() -> dict[str, In | Out]:
+def control_ports() -> dict[str, Member]:
     """Members of a harness.
 
     address : In(ADDRESS_BITS)
